@@ -36,6 +36,25 @@ AS_IF([test "x$sqt_have_$1" != xyes], [sqt_wanted="$sqt_wanted
   $1 ($3): apt-get install $2"])
 ])
 
+# SQT_WANT_BPF_COMPILER
+# A clang that compiles for the kernel's virtual machine, as BPF_CC.  The functions that sqtrace-attach watches are known by the
+# registers of x86-64, so it is made for no other processor.
+AC_DEFUN([SQT_WANT_BPF_COMPILER], [
+AC_REQUIRE([AC_CANONICAL_HOST])
+AC_CHECK_PROGS([BPF_CC], [clang clang-19 clang-16 clang-15 clang-14])
+sqt_have_bpf_compiler=no
+AC_MSG_CHECKING([for a compiler of BPF programs])
+AS_CASE([$host_cpu], [x86_64], [
+    printf '%s\n' '#include <linux/bpf.h>' 'int f(void) { return BPF_ANY; }' > conftest.bpf.c
+    AS_IF([test -n "$BPF_CC" && $BPF_CC -O2 -target bpf -I/usr/include/$(uname -m)-linux-gnu -c conftest.bpf.c -o conftest.bpf.o 2>&AS_MESSAGE_LOG_FD],
+        [sqt_have_bpf_compiler=yes])
+    rm -f conftest.bpf.c conftest.bpf.o])
+AC_MSG_RESULT([$sqt_have_bpf_compiler])
+AS_IF([test "x$sqt_have_bpf_compiler" != xyes && test "x$host_cpu" = xx86_64], [sqt_wanted="$sqt_wanted
+  clang with the target bpf (sqtrace-attach): apt-get install clang"])
+AS_IF([test "x$host_cpu" != xx86_64], [AC_MSG_NOTICE([sqtrace-attach is left out: it is for x86-64])])
+])
+
 # Says all that is missing at once.
 AC_DEFUN([SQT_REPORT_MISSING], [
 AS_IF([test -n "$sqt_wanted"], [AC_MSG_WARN([not found, and not needed to build:$sqt_wanted])])

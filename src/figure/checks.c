@@ -48,6 +48,13 @@ checks_start(struct sqt_job *job)
     c->places_end = &c->places;
 }
 
+/* Whether what began then is asked for.  What began nobody knows when is in the whole trace, and in no part of it. */
+static int
+checks_wants(const struct sqt_job *job, int64_t begin)
+{
+    return begin >= job->since && begin < job->until && (begin != SQT_MISSING || job->until == INT64_MAX);
+}
+
 /* What was open from begin to the end of the trace of its process. */
 static void
 count_open(struct open *open, int64_t begin, int64_t end)
@@ -70,12 +77,12 @@ static void
 checks_request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     struct checks *const c = job->state;
+    if (!checks_wants(job, r->begin))
+        return;
     if (sqt_durations_unknown(r->outcome)) {
         ++c->lost;
         return;
     }
-    if (sqt_durations_unknown(r->outcome))
-        return;
     ++*(r->outcome == SQT_OUTCOME_UNFINISHED ? &c->unfinished : &c->requests);
     c->bad_requests += !adds_up(r->row, sqt_parts_of_total, r->end - r->begin);
 }
@@ -101,6 +108,8 @@ static void
 checks_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
     struct checks *const c = job->state;
+    if (!checks_wants(job, s->begin))
+        return;
     if (sqt_durations_unknown(s->outcome))
         return;
     ++c->swaps;
@@ -126,6 +135,8 @@ static void
 checks_io(struct sqt_job *job, const struct sqt_io_fact *i)
 {
     struct checks *const c = job->state;
+    if (!checks_wants(job, i->row[SQT_CELL(ios, time_s)].number))
+        return;
     ++c->ios;
     if (i->row[SQT_CELL(ios, queue_ns)].number != SQT_CELL_MISSING)
         c->bad_ios += !adds_up(i->row, UINT64_C(7) << SQT_CELL(ios, queue_ns), i->row[SQT_CELL(ios, total_ns)].number);
@@ -135,6 +146,8 @@ static void
 diskop(struct sqt_job *job, const struct sqt_diskop_fact *d)
 {
     struct checks *const c = job->state;
+    if (!checks_wants(job, d->begin))
+        return;
     ++c->diskops;
     if (d->outcome == SQT_OUTCOME_UNFINISHED)
         count_open(&c->open_diskops, d->begin, d->end);

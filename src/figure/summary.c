@@ -49,6 +49,7 @@ struct place {
 struct summary {
     struct sqt_distributions set;
     struct sqt_distribution stages[SQT_CLASSES + 1][MEASURED]; /* the last class: all, at the end */
+    int64_t hits, requests, hit_bytes, bytes;                  /* bytes sent to clients */
     struct sqt_places places;
     struct place *of_place[SQT_PLACES + 1];
 };
@@ -61,12 +62,36 @@ summary_start(struct sqt_job *job)
     job->state = s;
 }
 
+/* A trace may say any number of bytes. */
+static void
+summary_add(int64_t *sum, int64_t bytes)
+{
+    if (__builtin_add_overflow(*sum, bytes, sum))
+        *sum = INT64_MAX;
+}
+
+static void
+summary_count(struct summary *s, const struct sqt_request_fact *r)
+{
+    const int64_t sent = r->row[SQT_CELL(requests, sent_bytes)].number;
+    const int64_t bytes = sent == SQT_CELL_MISSING || sent < 0 ? 0 : sent;
+    if (r->class == SQT_CLASS_QUERY) /* a neighbour's */
+        return;
+    ++s->requests;
+    summary_add(&s->bytes, bytes);
+    if (SQT_HITS >> r->class & 1) {
+        ++s->hits;
+        summary_add(&s->hit_bytes, bytes);
+    }
+}
+
 static void
 summary_request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     struct summary *const s = job->state;
     if (!sqt_job_wants_request(job, r))
         return;
+    summary_count(s, r);
     for (unsigned i = 0; i < MEASURED; ++i) {
         const int64_t value = r->row[summary_cell(i)].number;
         if (value == SQT_CELL_MISSING)
@@ -182,10 +207,24 @@ print_place(struct sqt_job *job, const char *place_name, struct place *place)
     }
 }
 
+/* As figure hit-ratio counts them. */
+static void
+summary_note_hits(const struct sqt_job *job, const struct summary *s)
+{
+    char text[192];
+    if (!s->requests)
+        return;
+    snprintf(text, sizeof(text), "%.2f %% of %lld requests, %.2f %% of %lld bytes sent to clients",
+             100 * (double)s->hits / (double)s->requests, (long long)s->requests,
+             s->bytes ? 100 * (double)s->hit_bytes / (double)s->bytes : 0, (long long)s->bytes);
+    job->note(job->context, "hit ratio", text);
+}
+
 static void
 summary_finish(struct sqt_job *job)
 {
     struct summary *const s = job->state;
+    summary_note_hits(job, s);
     summary_add_up(s);
     sqt_job_note_coarse(job, "percentiles", s->set.coarse);
     print_class(job, "all", s->stages[SQT_CLASSES]);

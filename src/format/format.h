@@ -155,6 +155,7 @@ enum sqt_loss {
     SQT_LOSS_RING_FULL = 1,  /* found no room in the ring */
     SQT_LOSS_DAMAGED = 2,    /* a part of a file could not be read */
     SQT_LOSS_MISSING = 3,    /* a segment is not there (deleted, or not given) */
+    SQT_LOSS_SAMPLED = 5,    /* sqtrace-attach looked away, to keep what it costs within --most */
     SQT_LOSS_OVERWRITTEN = 4 /* a flight recorder overwrote it before it was read */
 };
 
@@ -185,6 +186,9 @@ sqt_step_hides_durations(uint32_t kind)
 /* aux of SERVICE_STATE. */
 enum sqt_service_state { SQT_SERVICE_DOWN = 0, SQT_SERVICE_UP = 1, SQT_SERVICE_SUSPENDED = 2 };
 
+/* aux of TRACE_CONTEXT: added to the field's flags if the server gets the field with a span of Squid's own. */
+#define SQT_CONTEXT_FORWARDED UINT32_C(0x100)
+
 /* aux of REPLY_READY. */
 enum sqt_reply_source { SQT_REPLY_STORE = 0, SQT_REPLY_SERVER = 1, SQT_REPLY_MADE = 2 };
 
@@ -208,6 +212,9 @@ enum sqt_def {
     SQT_DEF_ACL = 15,      /* an ACL: its name in squid.conf */
     SQT_DEF_HOST = 16,     /* number 0: the name of the host; host= of sqtrace_log, or a keyed number */
     SQT_DEF_ENDING = 17,   /* why a process ends: what Squid says of it in cache.log; with names=off "fatal error" */
+    SQT_DEF_SETTING = 18,  /* a setting, as a line of squid.conf: "cache_mem 268435456 bytes" */
+    SQT_DEF_ATTACHED = 19, /* number 0: the build id of the program that sqtrace-attach watched */
+    SQT_DEF_NOTE = 20,     /* a note of a transaction: its name, a blank, and its value or "other" */
     SQT_DEF_KINDS
 };
 
@@ -224,6 +231,11 @@ enum sqt_wait_outcome {
 #include "waits.def"
     SQT_WAIT_OUTCOMES
 };
+
+/* Names that note= of sqtrace_log may have, bytes of a name, and bytes of a value that are kept. */
+#define SQT_NOTES 8
+#define SQT_NOTE_NAME 32
+#define SQT_NOTE_VALUE 64
 
 /* Transactions that have no master transaction id yet carry a serial with this bit. */
 #define SQT_UNNAMED (UINT64_C(1) << 63)
@@ -296,6 +308,10 @@ SQT_ASSERT(sizeof(struct sqt_identity) == 152, "identity");
 /* `compatible` of a ring and of a segment: a flight recorder made it.  The ring has the last records, and records before
  * the tail are in no segment: they were overwritten.  An ANCHOR record comes about once a second. */
 #define SQT_RECORDER 2u
+
+/* `compatible` of a segment: another process watched the traced one from outside (sqtrace-attach).  Fields that could not be
+ * seen are 0. */
+#define SQT_ATTACHED 4u
 
 /* Bits of `incompatible`. */
 #define SQT_NEEDS_ZSTD 1u /* blocks may be compressed with zstd */
@@ -407,6 +423,8 @@ struct sqt_ring_writer {
     uint64_t episodes; /* stretches begun; the last is in loss[episodes & 1] */
     struct sqt_ring_loss loss[2];
     uint64_t lost_until; /* ticks of the last record dropped; 0: none, or a writer that does not say */
+    uint32_t acl; /* definition of the ACL that the main thread checks now; 0: none, or a writer that does not say */
+    uint32_t pad;
 };
 
 struct sqt_ring_flusher {

@@ -116,6 +116,7 @@ ask_find(struct ask_copy *copy)
     struct sqt_live *const live = copy->live;
     struct sqt_job *const job = &live->windows[0].job;
     live->alone = 1;
+    sqt_model_join(live->model, NULL, NULL); /* both processes read a log at the same place of its file */
     job->row = ask_row;
     job->context = copy;
     job->length = copy->now && copy->now->ns > live->latest ? copy->now->ns : live->latest;

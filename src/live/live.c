@@ -199,7 +199,7 @@ int
 sqt_live_is_none(const union sqt_cell *row)
 {
     const char *const cause = row[SQT_CELL(findings, cause)].text;
-    return strcmp(cause, "healthy") == 0 || strcmp(cause, "too_few") == 0;
+    return strcmp(cause, "healthy") == 0 || strcmp(cause, "too_few") == 0 || strcmp(cause, "none_seen") == 0;
 }
 
 /* As hanging-told.c tells it: until now, by what waits or stands still since some time. */

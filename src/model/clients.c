@@ -35,7 +35,7 @@ clients_add(struct sqt_process_state *process, uint64_t id)
     client->epoch = client->swept = process->epoch;
     client->touched = process->now;
     client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
-    client->read_wait = client->accept_wait = SQT_MISSING;
+    client->read_wait = client->accept_wait = client->sending = client->first_read = SQT_MISSING;
     client->listener = UINT32_MAX;
     sqt_idmap_put(&process->clients, id, client);
     return client;
@@ -52,14 +52,14 @@ clients_find(struct sqt_process_state *process, uint64_t id)
         client->epoch = process->epoch;
         sqt_pool_renew(&process->client_pool, client);
         client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
-        client->read_wait = client->accept_wait = SQT_MISSING;
+        client->read_wait = client->accept_wait = client->sending = client->first_read = SQT_MISSING;
         client->read_count = 0;
         client->bytes = 0;
     }
     /* Nor can be said how long ago anything was, once a clock stepped. */
     if (sqt_stepped_since(process, client->touched)) {
         client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
-        client->read_wait = SQT_MISSING;
+        client->read_wait = client->sending = client->first_read = SQT_MISSING;
         client->read_count = 0;
     }
     client->touched = process->now;
@@ -185,8 +185,11 @@ sqt_client_accept(struct sqt_process_state *process, int64_t now, const struct s
 void
 sqt_client_close(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
+    const struct sqt_client_closed_row row = {.origin = process->origin, .at = now};
     (void)more;
     struct sqt_client *const client = sqt_idmap_get(&process->clients, record->id);
+    if (process->consumer->client_closed)
+        process->consumer->client_closed(process->consumer->context, &row);
     if (!client)
         return;
     give_up_lost(process, client, now);
@@ -214,10 +217,20 @@ sqt_client_tls_end(struct sqt_process_state *process, int64_t now, const struct 
     if (client->xacts) {
         client->xacts->client_tls = tls;
         client->xacts->handshake = outcome;
+        /* Squid itself reads the hello of a client whose CONNECT it bumps. */
+        client->xacts->handshake_mute = client->last_read <= now - tls && !client->more_came;
     } else {
         client->tls = tls;
         client->handshake = outcome;
     }
+}
+
+/* Nanoseconds of work in long passes so far, with all of the one under way. */
+static int64_t
+clients_held(const struct sqt_process_state *process, int64_t now)
+{
+    const int64_t here = sqt_loop_since_poll(process, now);
+    return sqt_sum(process->loop.lasted, here == SQT_MISSING ? 0 : here);
 }
 
 void
@@ -231,9 +244,17 @@ sqt_client_read(struct sqt_process_state *process, int64_t now, const struct sqt
         client->read_count = 0; /* all that came before was used up */
     if (client->read_count < SQT_CLIENT_READS) {
         client->reads[client->read_count].offset = client->bytes;
+        client->reads[client->read_count].held = clients_held(process, now);
         client->reads[client->read_count].wait = sqt_loop_since_poll(process, now);
         client->reads[client->read_count++].time = now;
-    }                             /* else: taken for a part of the read before it */
+    } /* else: taken for a part of the read before it */
+    client->last_read = now;
+    client->last_held = clients_held(process, now);
+    if (!client->xacts && client->first_read == SQT_MISSING) { /* else it may be a body */
+        client->first_read = now;
+        client->first_held = client->last_held;
+        client->first_offset = client->bytes;
+    }
     client->bytes += record->arg; /* may wrap around, as offsets then do */
 }
 
@@ -247,6 +268,20 @@ clients_read_of(const struct sqt_client *client, uint64_t offset)
     return i;
 }
 
+/* How long its client sent a header of so many bytes, the last of which just came.  What came before it is none of it: a
+ * header of the PROXY protocol, or an empty line behind a body.  read: as clients_read_of(). */
+static int64_t
+clients_sending(const struct sqt_client *client, uint64_t header, unsigned read)
+{
+    const int whole = client->first_read != SQT_MISSING && client->bytes - client->first_offset == header;
+    if (!whole && !read)
+        return SQT_MISSING;
+    const int64_t first = whole ? client->first_read : client->reads[read - 1].time;
+    const int64_t held = client->last_held - (whole ? client->first_held : client->reads[read - 1].held);
+    const int64_t sending = client->last_read - first - (held > 0 ? held : 0);
+    return sending > 0 ? sending : 0;
+}
+
 void
 sqt_client_parsed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
@@ -258,6 +293,8 @@ sqt_client_parsed(struct sqt_process_state *process, int64_t now, const struct s
         header_and_left <= client->bytes ? clients_read_of(client, client->bytes - header_and_left) : 0;
     int64_t since = SQT_MISSING;
     client->read_wait = read ? client->reads[read - 1].wait : SQT_MISSING;
+    client->sending = record->aux ? SQT_MISSING : clients_sending(client, record->arg, read);
+    client->first_read = SQT_MISSING;
     if (client->accepted != SQT_MISSING) {
         since = client->accepted;
     } else if (read) {
@@ -268,6 +305,7 @@ sqt_client_parsed(struct sqt_process_state *process, int64_t now, const struct s
     client->waiting = since == SQT_MISSING ? SQT_MISSING : now - since;
     client->accepted = SQT_MISSING;
     client->parsed = now;
+    client->more_came = record->aux > 0;
     /* Reads whose bytes are all used up are of no more use. */
     const uint64_t used = record->aux <= client->bytes ? client->bytes - record->aux : 0;
     unsigned first = 0;
@@ -278,13 +316,13 @@ sqt_client_parsed(struct sqt_process_state *process, int64_t now, const struct s
     client->read_count -= first;
 }
 
-/* How long ago the first bytes were read of a request that was not parsed; SQT_MISSING: it was, or there are none. */
+/* When the first bytes were read of a request that was not parsed; SQT_MISSING: it was, or there are none. */
 static int64_t
-clients_unparsed(const struct sqt_client *client, int64_t now)
+clients_unparsed(const struct sqt_client *client)
 {
     for (unsigned i = 0; client->waiting == SQT_MISSING && i < client->read_count; ++i)
         if (client->parsed == SQT_MISSING || client->reads[i].time > client->parsed)
-            return now - client->reads[i].time;
+            return client->reads[i].time;
     return SQT_MISSING;
 }
 
@@ -299,11 +337,17 @@ sqt_client_add(struct sqt_process_state *process, struct sqt_xact *xact, int64_t
     client->waiting = SQT_MISSING;
     xact->read_wait = client->read_wait;
     client->read_wait = SQT_MISSING;
+    xact->sending = client->sending;
+    client->sending = SQT_MISSING;
     xact->client_tls = client->tls;
     xact->tls_before = client->tls != SQT_MISSING;
     xact->handshake = client->handshake;
     client->tls = SQT_MISSING;
-    xact->unparsed = clients_unparsed(client, now);
+    const int64_t unparsed = clients_unparsed(client);
+    if (unparsed != SQT_MISSING) {
+        xact->unparsed = now - unparsed;
+        xact->sending = client->last_read - unparsed;
+    }
     xact->accept_wait = client->accept_wait;
     client->accept_wait = SQT_MISSING;
     xact->put_off = client->put_off;

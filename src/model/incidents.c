@@ -13,6 +13,8 @@ static const char *const incident_names[SQT_EVENTS] = {
     [SQT_EV_LIST_READ] = "list_read",
     [SQT_EV_DIR_REBUILT] = "dir_rebuilt",
     [SQT_EV_SWAP_LOGS_WRITTEN] = "swap_logs_written",
+    [SQT_EV_CONN_OVER_LIMIT] = "over_limit",
+    [SQT_EV_CLIENT_RESENT] = "client_resent",
 };
 
 const char *
@@ -54,12 +56,24 @@ incident_work(struct sqt_incident_row *row, const struct sqt_record *record, int
     row->who = record->aux;
 }
 
+/* What TCP knew of a client connection. */
+static void
+incident_resent(struct sqt_incident_row *row, const struct sqt_record *record, unsigned more)
+{
+    row->count = record->aux;
+    row->took = incident_took(record->arg, 1000);
+    if (!more || record[1].event != SQT_EV_PART_CLIENT_RESENT)
+        return;
+    row->sent = record[1].id;
+    row->unacked = record[1].arg;
+    row->rtt = (int64_t)record[1].aux * 1000;
+}
+
 void
 sqt_incident(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_incident_row row = {
         .origin = process->origin, .at = now, .event = record->event, .took = SQT_MISSING, .who = record->aux};
-    (void)more;
     if (!process->consumer->incident)
         return;
     switch (row.event) {
@@ -82,6 +96,13 @@ sqt_incident(struct sqt_process_state *process, int64_t now, const struct sqt_re
         break;
     case SQT_EV_DIR_REBUILT:
         incident_work(&row, record, 1000000, SQT_DEF_DIR);
+        break;
+    case SQT_EV_CONN_OVER_LIMIT:
+        row.def = SQT_DEF_LISTENER;
+        row.who = (uint32_t)record->id;
+        break;
+    case SQT_EV_CLIENT_RESENT:
+        incident_resent(&row, record, more);
         break;
     case SQT_EV_SWAP_LOGS_WRITTEN:
         incident_work(&row, record, 1000, (enum sqt_def)0);

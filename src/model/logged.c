@@ -36,6 +36,11 @@ logged_flags(const struct sqt_logged *l, const char *tag)
         flags |= SQT_XACT_ERROR_PAGE;
     else if (alone && l->status > 0 && l->status < 400)
         flags |= SQT_XACT_INTERNAL;
+    /* Before 6.7, what Squid logs for a tunnel that its server closed: sqt_xact_got_error().  Of a CONNECT that a parent answered
+     * with a 500 only %<Hs says that there was no tunnel. */
+    if (l->status == 500 && l->received != l->status && l->hierarchy && !alone && !(flags & SQT_XACT_ERROR_PAGE) &&
+        logged_has(tag, "TUNNEL"))
+        flags |= SQT_XACT_TUNNEL;
     return flags;
 }
 
@@ -75,6 +80,7 @@ static const struct sqt_xact logged_unknown = {
     .client_connect = SQT_MISSING,
     .client_tls = SQT_MISSING,
     .read_wait = SQT_MISSING,
+    .sending = SQT_MISSING,
     .accept_wait = SQT_MISSING,
     .unparsed = SQT_MISSING,
     .read_last = SQT_MISSING,

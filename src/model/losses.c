@@ -15,7 +15,8 @@ sqt_loss_reason(uint32_t reason)
     static const char *const names[] = {[SQT_LOSS_RING_FULL] = "ring full",
                                         [SQT_LOSS_DAMAGED] = "damaged",
                                         [SQT_LOSS_MISSING] = "missing segment",
-                                        [SQT_LOSS_OVERWRITTEN] = "overwritten"};
+                                        [SQT_LOSS_OVERWRITTEN] = "overwritten",
+                                        [SQT_LOSS_SAMPLED] = "sampled"};
     return reason < sizeof(names) / sizeof(*names) && names[reason] ? names[reason] : "unknown";
 }
 

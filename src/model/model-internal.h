@@ -76,19 +76,20 @@ struct sqt_process_state {
     const struct sqt_consumer *consumer;
     const struct sqt_origin *origin;
     struct sqt_model_room *room;
-    struct sqt_line line; /* of the run being read */
-    int64_t now;          /* ns; never goes back */
-    uint64_t last_id;     /* of the first record of its last unit */
-    unsigned last_event;  /* of that record; 0: there is none */
-    uint32_t epoch;       /* LOST records so far */
-    int unsure;           /* the records are from around a step of a clock */
-    int64_t calls_told;   /* when all system calls so far had been told */
-    struct sqt_jump jump; /* the last one */
-    int64_t stepped;      /* when the last one was told; INT64_MIN: never */
+    struct sqt_line line;             /* of the run being read */
+    int64_t now;                      /* ns; never goes back */
+    uint64_t last_id;                 /* of the first record of its last unit */
+    uint64_t first_xact, first_named; /* ids of the first transaction that began, and that was named; 0: none */
+    unsigned last_event;              /* of that record; 0: there is none */
+    uint32_t epoch;                   /* LOST records so far */
+    int unsure;                       /* the records are from around a step of a clock */
+    int64_t calls_told;               /* when all system calls so far had been told */
+    struct sqt_jump jump;             /* the last one */
+    int64_t stepped;                  /* when the last one was told; INT64_MIN: never */
     struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests, helpers, services, conns;
     struct sqt_idmap ios; /* by swap and offset, of swaps with many blocks under way */
     struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool,
-        held_pool, wait_pool, context_pool, conn_pool;
+        held_pool, wait_pool, context_pool, notes_pool, conn_pool;
     struct sqt_loop_state loop;
     struct {
         uint64_t dir;
@@ -115,21 +116,28 @@ struct sqt_client {
     struct sqt_pooled pooled;
     uint64_t id;
     uint32_t epoch;
-    int64_t touched;            /* when it was looked up last */
-    int64_t accepted;           /* SQT_MISSING if not seen, or once a request was parsed */
-    int64_t parsed;             /* when the last request was parsed; SQT_MISSING before */
-    int64_t waiting;            /* client_connect of the request just parsed, until its transaction begins */
-    int64_t read_wait;          /* of the request just parsed, until its transaction begins; SQT_MISSING if unknown */
-    int64_t accept_wait;        /* before it was accepted, until a request was parsed; SQT_MISSING if unknown */
-    int put_off;                /* Squid put off accepts in that time */
-    uint32_t listener;          /* definition; UINT32_MAX if unknown */
-    int64_t tls_begin;          /* of the handshake under way; SQT_MISSING if there is none */
-    int64_t tls;                /* how long it lasted, until a transaction begins; SQT_MISSING if there was none */
-    enum sqt_outcome handshake; /* of tls */
-    uint64_t bytes;             /* read so far */
+    int64_t touched;   /* when it was looked up last */
+    int64_t accepted;  /* SQT_MISSING if not seen, or once a request was parsed */
+    int64_t parsed;    /* when the last request was parsed; SQT_MISSING before */
+    int64_t waiting;   /* client_connect of the request just parsed, until its transaction begins */
+    int64_t read_wait; /* of the request just parsed, until its transaction begins; SQT_MISSING if unknown */
+    int64_t sending;   /* the same: from the read of its first bytes to that of the last of its header, less what Squid
+                        * itself worked meanwhile, in long passes and before the last read */
+    int64_t first_read, last_read; /* when bytes of the next request were read first, while none is open; and last */
+    int64_t first_held, last_held; /* how long Squid had worked in long passes by then */
+    int more_came;                 /* bytes behind the header of the request that was parsed last */
+    uint64_t first_offset;         /* of the first byte of first_read */
+    int64_t accept_wait;           /* before it was accepted, until a request was parsed; SQT_MISSING if unknown */
+    int put_off;                   /* Squid put off accepts in that time */
+    uint32_t listener;             /* definition; UINT32_MAX if unknown */
+    int64_t tls_begin;             /* of the handshake under way; SQT_MISSING if there is none */
+    int64_t tls;                   /* how long it lasted, until a transaction begins; SQT_MISSING if there was none */
+    enum sqt_outcome handshake;    /* of tls */
+    uint64_t bytes;                /* read so far */
     struct {
         uint64_t offset; /* of the first byte that it brought */
         int64_t time;
+        int64_t held;          /* as first_held */
         int64_t wait;          /* since the poll of that pass returned; SQT_MISSING if unknown */
     } reads[SQT_CLIENT_READS]; /* those that may have brought bytes still in the buffer, the oldest first */
     unsigned read_count;
@@ -239,10 +247,16 @@ struct sqt_model {
     size_t at;                       /* the record of it that ends what is handed out */
 };
 
+/* forwarded.c: a try to send a request to a server begins, or ends. */
+void sqt_forward_begins(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now,
+                        const struct sqt_record *record);
+void sqt_forward_ends(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
+
 /* xacts.c */
-sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_context, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages,
-    sqt_xact_written, sqt_xact_lookup, sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx,
-    sqt_xact_held, sqt_xact_neighbor, sqt_xact_neighbors_asked, sqt_xact_neighbors_done, sqt_xact_retried;
+sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_context, sqt_xact_note, sqt_xact_end, sqt_xact_unlogged,
+    sqt_xact_stages, sqt_xact_written, sqt_xact_lookup, sqt_xact_collapsed, sqt_xact_ready, sqt_xact_tunnelled,
+    sqt_xact_server_read, sqt_xact_server_1xx, sqt_xact_held, sqt_xact_neighbor, sqt_xact_neighbors_asked,
+    sqt_xact_neighbors_done, sqt_xact_retried;
 void sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 /* Closes what a loss left without an end. */
 void sqt_xact_give_up(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);
@@ -354,6 +368,10 @@ sqt_handler sqt_lost;
 
 /* steps.c */
 sqt_handler sqt_clock_step;
+
+/* notes.c: adds "NAME VALUE".  It is left out if it is malformed, or if there is a note of that name, or SQT_NOTES of them.  The
+ * text must stay until the stream is closed. */
+void sqt_notes_add(struct sqt_notes *notes, const char *text);
 
 /* logged.c: a line of access.log, as a transaction that is over. */
 void sqt_logged_hand_out(const struct sqt_consumer *consumer, const struct sqt_logged *logged);

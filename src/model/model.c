@@ -37,7 +37,8 @@ model_setup(struct sqt_process_state *process, int64_t now, const struct sqt_rec
                                       .at = now,
                                       .event = record->event,
                                       .groups = record->id,
-                                      .ring_kb = record->event == SQT_EV_START ? record->aux : 0};
+                                      .ring_kb = record->event == SQT_EV_START ? record->aux : 0,
+                                      .goes_on = record->event == SQT_EV_STOP && record->aux == 1};
     if (process->consumer->setup)
         process->consumer->setup(process->consumer->context, &row);
 }
@@ -58,6 +59,7 @@ static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
     [SQT_EV_XACT_BEGIN] = {sqt_xact_begin},
     [SQT_EV_XACT_NAMED] = {sqt_xact_named},
     [SQT_EV_TRACE_CONTEXT] = {sqt_xact_context},
+    [SQT_EV_NOTE] = {sqt_xact_note},
     [SQT_EV_XACT_END] = {sqt_xact_end},
     [SQT_EV_XACT_UNLOGGED] = {sqt_xact_unlogged},
     [SQT_EV_LOOKUP_END] = {sqt_xact_lookup},
@@ -82,12 +84,15 @@ static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
     [SQT_EV_TLS_END] = {sqt_tls_end},
     [SQT_EV_DISPATCH] = {sqt_server_used},
     [SQT_EV_TUNNEL_BEGIN] = {sqt_server_used},
+    [SQT_EV_TUNNEL_END] = {sqt_xact_stages, sqt_xact_tunnelled},
     [SQT_EV_SERVER_CLOSE] = {sqt_server_close},
     [SQT_EV_FATAL] = {sqt_incident},
     [SQT_EV_CHILD_STARTED] = {sqt_incident},
     [SQT_EV_CHILD_DIED] = {sqt_incident},
     [SQT_EV_SERVICE_STATE] = {sqt_incident},
     [SQT_EV_PEER_PROBED] = {sqt_incident},
+    [SQT_EV_CONN_OVER_LIMIT] = {sqt_incident},
+    [SQT_EV_CLIENT_RESENT] = {sqt_incident},
     [SQT_EV_LIST_READ] = {sqt_incident},
     [SQT_EV_DIR_REBUILT] = {sqt_incident},
     [SQT_EV_SWAP_LOGS_WRITTEN] = {sqt_incident},
@@ -187,6 +192,7 @@ init_pools(struct sqt_process_state *process)
     sqt_pool_init(&process->follow_pool, sizeof(struct sqt_follow), left);
     sqt_pool_init(&process->held_pool, sizeof(struct sqt_held), left);
     sqt_pool_init(&process->context_pool, sizeof(struct sqt_context), left);
+    sqt_pool_init(&process->notes_pool, sizeof(struct sqt_notes), left);
     sqt_pool_init(&process->wait_pool, sizeof(struct sqt_wait), left);
     sqt_pool_init(&process->conn_pool, sizeof(struct sqt_server_conn), left);
     process->xacts.left = process->clients.left = process->swaps.left = process->attempts.left = left;
@@ -436,6 +442,7 @@ model_free_process(struct sqt_process_state *process)
     sqt_pool_free(&process->follow_pool);
     sqt_pool_free(&process->held_pool);
     sqt_pool_free(&process->context_pool);
+    sqt_pool_free(&process->notes_pool);
     sqt_pool_free(&process->wait_pool);
     sqt_pool_free(&process->conn_pool);
     free(process->loop.stops);

@@ -15,7 +15,7 @@
 #include "spans.h"
 
 /* Bytes of all that is open at a time, of all origins together: more than 100,000 transactions with their clients. */
-#define SQT_MODEL_BYTES ((size_t)128 << 20)
+#define SQT_MODEL_BYTES ((size_t)144 << 20)
 
 /* A time, duration or count that is not known. */
 #define SQT_MISSING INT64_MIN
@@ -68,10 +68,30 @@ struct sqt_context {
     uint64_t parent;                /* not 0 */
     uint32_t flags;                 /* 1: sampled */
     char trace_text[33], parent_text[17];
+
+    /* for the model: with trace_context=forward, the try that is under way */
+    int forwarded;     /* Squid sends spans of its own on */
+    uint32_t number;   /* of the try; 0: none is */
+    uint64_t conn;     /* of the try, a server connection */
+    int64_t try_begin; /* when it was dispatched */
 };
 
 /* Neighbours that are kept of those that answered a transaction. */
 #define SQT_HEARD 6
+
+/* Room for the names and values of all notes as JSON: the marks of a name and value, and escapes in them. */
+#define SQT_NOTES_TEXT (SQT_NOTES * (2 * (SQT_NOTE_NAME + SQT_NOTE_VALUE) + 6) + 4)
+
+/* Notes of a transaction that note= of sqtrace_log names. */
+struct sqt_notes {
+    struct sqt_pooled pooled;
+    unsigned count;
+    struct {
+        char name[SQT_NOTE_NAME + 1];
+        const char *value; /* until the stream is closed */
+    } of[SQT_NOTES];
+    char text[SQT_NOTES_TEXT]; /* a JSON object of all */
+};
 
 /* A client transaction. */
 struct sqt_xact {
@@ -80,9 +100,11 @@ struct sqt_xact {
     uint64_t id;   /* master transaction; with SQT_UNNAMED if it never got one */
     uint64_t conn; /* client connection, 0 if none */
     int64_t begin, end;
-    int64_t client_connect;  /* duration before begin */
-    int64_t client_tls;      /* how long the client shook hands with Squid, before begin or, if bumped, after it */
-    int64_t read_wait;       /* how long its first bytes waited to be read after the poll that reported them */
+    int64_t client_connect; /* duration before begin */
+    int64_t client_tls;     /* how long the client shook hands with Squid, before begin or, if bumped, after it */
+    int64_t read_wait;      /* how long its first bytes waited to be read after the poll that reported them */
+    int64_t sending; /* from the read of its first bytes to that of the last ones of its header; of one that was never
+                              * parsed, to that of the last bytes that came */
     int64_t accept_wait;     /* how long it waited before Squid accepted its connection; of the first of a connection */
     int64_t first_byte;      /* when the first bytes of the reply were written */
     int64_t server_from;     /* when it first turned to a server */
@@ -120,6 +142,7 @@ struct sqt_xact {
     int64_t held;                        /* ns in which the event loop was held, SQT_MISSING if that is not known */
     struct sqt_held *held_in;            /* the same by the stage that was charged meanwhile; NULL: 0, or no room */
     struct sqt_context *context;         /* NULL: the client named no span, or no room */
+    struct sqt_notes *notes;             /* NULL: none was recorded, as before its end */
     struct sqt_longest_wait longest[SQT_NAMED_STAGES];
     enum sqt_outcome outcome;
     const struct sqt_logged *logged; /* its line in access.log; NULL: none was given, or it has none */
@@ -130,10 +153,12 @@ struct sqt_xact {
     int64_t held_before;        /* of the loop, up to where it is counted */
     uint32_t epoch;             /* losses before it began */
     enum sqt_outcome handshake; /* of client_tls */
-    enum sqt_outcome cut_off;   /* of the first read from disk that failed after a reply was ready; COMPLETE: none */
-    uint32_t reply_closed;      /* stage that the first bytes of a response closed */
-    int64_t reply_opened;       /* when server_reply opened last */
-    int64_t reply_charged;      /* ns of server_reply before that; SQT_MISSING: not open */
+    int handshake_mute;         /* no byte came in it, of a CONNECT that is bumped */
+    enum sqt_outcome
+        cut_off; /* of the first read from disk that failed after a reply was ready, or TIMEOUT of a tunnel; COMPLETE: none */
+    uint32_t reply_closed; /* stage that the first bytes of a response closed */
+    int64_t reply_opened;  /* when server_reply opened last */
+    int64_t reply_charged; /* ns of server_reply before that; SQT_MISSING: not open */
     struct {
         int64_t until;
         uint32_t seen;
@@ -148,6 +173,14 @@ struct sqt_xact {
     struct sqt_wait *waiting;     /* its newest wait, while its serial is the same */
     uint64_t waiting_serial;
 };
+
+/* Whether it got an error, a status of 500 or more.  That of a tunnel that was open says nothing: before 6.7, Squid logs 500
+ * for a tunnel that its server closes (Squid's bug 5274). */
+static inline int
+sqt_xact_got_error(const struct sqt_xact *xact)
+{
+    return xact->status >= 500 && !(xact->flags & SQT_XACT_TUNNEL);
+}
 
 /* The wait of a transaction for the reply that another one, its leader, fetches. */
 #define SQT_FOLLOW_UNKNOWN (SQT_STAGES + 1)
@@ -239,6 +272,12 @@ struct sqt_accept_row {
     int put_off;       /* Squid put off accepts in that time */
 };
 
+/* A client connection was closed. */
+struct sqt_client_closed_row {
+    const struct sqt_origin *origin;
+    int64_t at;
+};
+
 /* Squid accepted nothing from a port, because too few descriptors were free. */
 struct sqt_put_off_row {
     const struct sqt_origin *origin;
@@ -301,17 +340,31 @@ struct sqt_late_read {
     int64_t bytes;
 };
 
+/* A try to send a request to a server, of one whose server gets a span of Squid's own: trace_context=forward. */
+struct sqt_try_row {
+    const struct sqt_xact *xact;
+    uint32_t number;    /* from 1 */
+    uint64_t conn;      /* server connection */
+    uint32_t server;    /* definition; UINT32_MAX if unknown */
+    int64_t begin, end; /* dispatched; the response was complete, or failed, or nobody waited any more */
+    enum sqt_outcome outcome;
+};
+
 /* Something that happened to Squid as a whole, or to its helpers and services. */
 struct sqt_incident_row {
     const struct sqt_origin *origin;
     int64_t at;
     enum sqt_event event;
-    uint64_t count;   /* process id of a child; values, or entries */
+    uint64_t count;   /* process id of a child; values, or entries; segments that were sent again */
     uint64_t code;    /* children that run; how a child ended; enum sqt_service_state; an error */
     int64_t took;     /* ns; SQT_MISSING: not known */
     int silent;       /* a child that had not answered one question */
     enum sqt_def def; /* of who; 0: nobody in particular */
     uint32_t who;     /* definition: helper, service, neighbour, ACL, cache_dir, or why Squid ends */
+    /* Of a client connection with segments that were sent again. */
+    uint64_t sent;    /* segments in all */
+    uint64_t unacked; /* bytes that the client has not acknowledged */
+    int64_t rtt;      /* ns */
 };
 /* "fatal", and so on; NULL: the event is no incident. */
 const char *sqt_incident_name(enum sqt_event event);
@@ -536,6 +589,7 @@ struct sqt_setup_row {
     enum sqt_event event; /* START, RECONFIGURE, ROTATE or STOP */
     uint64_t groups;      /* enabled groups of events, as bits; of START and RECONFIGURE */
     uint32_t ring_kb;     /* size of the ring; 0: not told again */
+    int goes_on;          /* of STOP: only tracing ended */
 };
 
 /* Time of a transaction that goes to a stage. */
@@ -560,8 +614,10 @@ struct sqt_charge {
     X(io, const struct sqt_io) \
     X(diskop, const struct sqt_diskop) \
     X(connection, const struct sqt_attempt) \
+    X(sent, const struct sqt_try_row) \
     X(wait, const struct sqt_wait) \
     X(accept, const struct sqt_accept_row) \
+    X(client_closed, const struct sqt_client_closed_row) \
     X(put_off, const struct sqt_put_off_row) \
     X(loss, const struct sqt_loss_row) \
     X(step, const struct sqt_step_row) \
@@ -626,6 +682,11 @@ struct sqt_open_loop {
     const struct sqt_xact *xact; /* whose record it is; NULL: not known, or nobody's */
 };
 
+/* Whether something is open that began at since or later, and before until: its row is still to come.  So may be that of a
+ * loss, of a process of which nothing later was read.  What is open in a process of which all records were read stays
+ * so, and does not count. */
+int sqt_model_is_open(const struct sqt_model *model, int64_t since, int64_t until);
+
 /* Tells what is open, of each process, the oldest transactions first.  It changes nothing of what is handed out. */
 void sqt_model_open_requests(struct sqt_model *model, void (*tell)(void *context, const struct sqt_open_request *open),
                              void *context);
@@ -639,6 +700,7 @@ void sqt_model_finish(struct sqt_model *model);
 struct sqt_now {
     int64_t ns;                                         /* since the start of the stream */
     int64_t (*silent)(const struct sqt_origin *origin); /* sqt_origin_silent() of read/follow.h */
+    uint32_t (*acl)(const struct sqt_origin *origin);   /* sqt_origin_acl() of it */
 };
 /* A process that has shown no sign of life for longer, in ns, is taken for dead. */
 #define SQT_NOW_SILENT INT64_C(60000000000)

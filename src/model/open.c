@@ -106,3 +106,46 @@ sqt_model_open_loops(const struct sqt_model *model, void (*tell)(void *context, 
         tell(context, &open);
     }
 }
+
+/* Whether one of the pool began in that time; the oldest come first. */
+#define OPEN_BEGAN(type, pool, at) \
+    for (const struct type *x = (pool).first; x && x->at < until; x = x->pooled.next) \
+        if (x->at >= since) \
+            return 1;
+
+static int
+open_is_put_off(const struct sqt_process_state *process, int64_t since, int64_t until)
+{
+    for (unsigned i = 0; process->put_off && i < SQT_MODEL_LISTENERS; ++i) {
+        const struct sqt_put_off *const p = &process->put_off[i];
+        if (p->open && p->begin >= since && p->begin < until)
+            return 1;
+    }
+    return 0;
+}
+
+static int
+open_began(const struct sqt_process_state *process, int64_t since, int64_t until)
+{
+    const struct sqt_loop_state *const loop = &process->loop;
+    OPEN_BEGAN(sqt_xact, process->xact_pool, begin)
+    OPEN_BEGAN(sqt_swap, process->swap_pool, begin)
+    OPEN_BEGAN(sqt_io, process->io_pool, asked)
+    OPEN_BEGAN(sqt_attempt, process->attempt_pool, begin)
+    OPEN_BEGAN(sqt_diskop, process->diskop_pool, begin)
+    OPEN_BEGAN(sqt_digest, process->digest_pool, begin)
+    OPEN_BEGAN(sqt_wait, process->wait_pool, begin)
+    return process->now < until || open_is_put_off(process, since, until) ||
+           ((loop->waits || loop->works) && loop->row.begin >= since && loop->row.begin < until);
+}
+
+int
+sqt_model_is_open(const struct sqt_model *model, int64_t since, int64_t until)
+{
+    for (size_t i = 0; i < model->count; ++i) {
+        const struct sqt_process_state *const process = model->processes[i];
+        if (process && !process->origin->over && open_began(process, since, until))
+            return 1;
+    }
+    return 0;
+}

@@ -25,6 +25,14 @@ xacts_find(const struct sqt_process_state *process, uint64_t id)
     return sqt_idmap_get(&process->xacts, id);
 }
 
+/* Whether a transaction that is not here began before the part of the trace that is read.  Ids grow. */
+static int
+xacts_is_earlier(const struct sqt_process_state *process, uint64_t id)
+{
+    const uint64_t first = id & SQT_UNNAMED ? process->first_xact : process->first_named;
+    return process->origin->late && (!first || id < first);
+}
+
 static void
 xacts_enter(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now)
 {
@@ -57,10 +65,12 @@ static struct sqt_xact *
 xacts_make(struct sqt_process_state *process, uint64_t id, int64_t begin)
 {
     struct sqt_xact *const xact = sqt_pool_get(&process->xact_pool);
+    process->first_xact = process->first_xact ? process->first_xact : id;
     xact->origin = process->origin;
     xact->id = id;
     xact->begin = begin;
-    xact->client_connect = xact->client_tls = xact->accept_wait = xact->read_wait = xact->first_byte = SQT_MISSING;
+    xact->client_connect = xact->client_tls = xact->accept_wait = xact->read_wait = xact->sending = xact->first_byte =
+        SQT_MISSING;
     xact->unparsed = xact->read_last = SQT_MISSING;
     xact->server_from = xact->server_until = SQT_MISSING;
     xact->before.until = begin;
@@ -103,6 +113,7 @@ sqt_xact_named(struct sqt_process_state *process, int64_t now, const struct sqt_
     if (!xact)
         return;
     xacts_leave(process, xact);
+    process->first_named = process->first_named ? process->first_named : record->id;
     xact->id = record->id;
     xact->method = record->aux;
     xacts_enter(process, xact, now);
@@ -125,8 +136,24 @@ sqt_xact_context(struct sqt_process_state *process, int64_t now, const struct sq
     c->trace_low = record[1].arg;
     c->parent = record->arg;
     c->flags = record->aux & 0xff;
+    c->forwarded = (record->aux & SQT_CONTEXT_FORWARDED) != 0;
     *sqt_put_hex(sqt_put_hex(c->trace_text, c->trace_high), c->trace_low) = '\0';
     *sqt_put_hex(c->parent_text, c->parent) = '\0';
+}
+
+void
+sqt_xact_note(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now;
+    (void)more;
+    struct sqt_xact *const xact = xacts_find(process, record->id);
+    const char *const text = xact ? sqt_origin_text(xact->origin, SQT_DEF_NOTE, (uint32_t)record->arg) : NULL;
+    if (!text)
+        return;
+    if (!xact->notes && !sqt_pool_full(&process->notes_pool))
+        xact->notes = sqt_pool_get(&process->notes_pool);
+    if (xact->notes)
+        sqt_notes_add(xact->notes, text);
 }
 
 static void
@@ -153,8 +180,13 @@ sqt_xact_stages(struct sqt_process_state *process, int64_t now, const struct sqt
 {
     (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
-    if (xact)
-        apply(process, xact, now, record->event);
+    if (!xact)
+        return;
+    apply(process, xact, now, record->event);
+    if (record->event == SQT_EV_DISPATCH)
+        sqt_forward_begins(process, xact, now, record);
+    else if (record->event == SQT_EV_SERVER_DONE)
+        sqt_forward_ends(process, xact, now, record->aux ? SQT_OUTCOME_ERROR : SQT_OUTCOME_COMPLETE);
 }
 
 void
@@ -180,6 +212,17 @@ sqt_xact_ready(struct sqt_process_state *process, int64_t now, const struct sqt_
     sqt_follow_old(process, xact, now);
     apply(process, xact, now, record->event);
     xact->reply_source = (int)record->aux;
+}
+
+/* The tunnel is closed. */
+void
+sqt_xact_tunnelled(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now;
+    (void)more;
+    struct sqt_xact *const xact = xacts_find(process, record->id);
+    if (xact && record->aux)
+        xact->cut_off = SQT_OUTCOME_TIMEOUT;
 }
 
 void
@@ -251,6 +294,7 @@ sqt_xact_retried(struct sqt_process_state *process, int64_t now, const struct sq
     if (!xact)
         return;
     apply(process, xact, now, record->event);
+    sqt_forward_ends(process, xact, now, SQT_OUTCOME_ERROR);
     sqt_tries_fail(process, xact);
 }
 
@@ -273,7 +317,7 @@ sqt_xact_server_read(struct sqt_process_state *process, int64_t now, const struc
     struct sqt_xact *const xact = xacts_find(process, record->id);
     if (!xact) {
         const struct sqt_late_read row = {process->origin, now, record->id, sqt_bytes(record->arg)};
-        if (process->consumer->late_read)
+        if (process->consumer->late_read && !xacts_is_earlier(process, record->id))
             process->consumer->late_read(process->consumer->context, &row);
         return;
     }
@@ -329,8 +373,11 @@ xacts_drop_parts(struct sqt_process_state *process, struct sqt_xact *xact)
         sqt_pool_put(&process->held_pool, xact->held_in);
     if (xact->context)
         sqt_pool_put(&process->context_pool, xact->context);
+    if (xact->notes)
+        sqt_pool_put(&process->notes_pool, xact->notes);
     xact->held_in = NULL;
     xact->context = NULL;
+    xact->notes = NULL;
 }
 
 static void
@@ -348,6 +395,7 @@ void
 sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome)
 {
     sqt_xact_charge(process, xact, now);
+    sqt_forward_ends(process, xact, now, outcome);
     sqt_follow_leave(process, xact, now);
     sqt_wait_cut_off(process, xact, now);
     xact->end = now;
@@ -427,7 +475,7 @@ sqt_xact_end(struct sqt_process_state *process, int64_t now, const struct sqt_re
     struct sqt_xact *xact = xacts_find(process, record->id);
     if (!xact) {
         /* Its begin is missing: all that is known is its end. */
-        if (was_given_up(process, record->id))
+        if (was_given_up(process, record->id) || xacts_is_earlier(process, record->id))
             return;
         xact = xacts_make(process, record->id, SQT_MISSING);
         take_end(xact, record, more);

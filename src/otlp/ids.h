@@ -11,7 +11,7 @@
 #include "format/format.h"
 
 /* What a span is of; part of its id. */
-enum sqt_otlp_kind { SQT_OTLP_REQUEST, SQT_OTLP_TRY, SQT_OTLP_WAIT, SQT_OTLP_SWAP, SQT_OTLP_KINDS };
+enum sqt_otlp_kind { SQT_OTLP_REQUEST, SQT_OTLP_TRY, SQT_OTLP_WAIT, SQT_OTLP_SWAP, SQT_OTLP_STAGE, SQT_OTLP_KINDS };
 
 /* Where the span of a request stands.  An id of zeroes means that there is none. */
 struct sqt_otlp_ids {
@@ -32,6 +32,7 @@ struct sqt_otlp_sampling {
     int64_t slow;  /* ns: requests that take so long are kept; 0: not asked for */
     int failed;    /* requests that failed are kept */
     uint64_t rest; /* as head, for those that are neither slow nor failed; counts if slow or failed is asked for */
+    int stages;    /* stages of requests are spans, too */
 };
 #define SQT_OTLP_RANDOM_BITS 56
 

@@ -55,6 +55,13 @@ sqt_otlp_enter(struct sqt_otlp_keep *keep, uint64_t key, struct sqt_otlp_resourc
 }
 
 void
+sqt_otlp_goes_on(struct sqt_otlp_keep *keep, struct sqt_otlp_entry *entry)
+{
+    keep_unlink(&keep->open, entry);
+    keep_link(&keep->open, entry);
+}
+
+void
 sqt_otlp_end(struct sqt_otlp_keep *keep, struct sqt_otlp_entry *entry)
 {
     keep_unlink(&keep->open, entry);

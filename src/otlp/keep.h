@@ -39,13 +39,15 @@ enum sqt_otlp_verdict { SQT_OTLP_WAITS, SQT_OTLP_TOLD, SQT_OTLP_LEFT_OUT, SQT_OT
 
 /* A transaction. */
 struct sqt_otlp_entry {
-    struct sqt_otlp_entry *next, *previous; /* in the order of coming: the open ones, or those that are over */
-    uint64_t key;                           /* in the map */
+    /* The open ones in the order of `since`, those that are over in that of coming. */
+    struct sqt_otlp_entry *next, *previous;
+    uint64_t key; /* in the map */
     struct sqt_otlp_resource *resource;
     struct sqt_otlp_ids ids;
     enum sqt_otlp_verdict verdict;
     int64_t begin, end; /* of its request, if that is told */
-    int64_t since;      /* time of its first span */
+    int64_t since;      /* when a span or stage of it ended last that says that it is open */
+    int asked;          /* a client asked for it, so its request comes */
     struct sqt_otlp_child *children, *last;
 };
 
@@ -65,6 +67,8 @@ struct sqt_otlp_keep {
 struct sqt_otlp_entry *sqt_otlp_find(const struct sqt_otlp_keep *keep, uint64_t key);
 /* A new open one.  It uses the resource. */
 struct sqt_otlp_entry *sqt_otlp_enter(struct sqt_otlp_keep *keep, uint64_t key, struct sqt_otlp_resource *resource);
+/* It is open still: of the open ones it comes last now. */
+void sqt_otlp_goes_on(struct sqt_otlp_keep *keep, struct sqt_otlp_entry *entry);
 /* Its request is over.  What was over longest is forgotten where there are too many. */
 void sqt_otlp_end(struct sqt_otlp_keep *keep, struct sqt_otlp_entry *entry);
 /* Lets a span wait. */

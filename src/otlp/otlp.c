@@ -8,34 +8,30 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "blocks.h"
+#include "format/span-id.h"
 #include "keep.h"
 #include "row/cells.h"
+#include "row/kept.h"
 #include "spans.h"
 
-/* Bytes of the events of all swaps that are not over. */
-#define OTLP_EVENT_BYTES ((size_t)16 << 20)
+/* Bytes of the stages of all requests that are not over. */
+#define OTLP_STAGE_BYTES ((size_t)16 << 20)
 /* For so long spans wait for a request: ns. */
 #define OTLP_PATIENCE INT64_C(600000000000)
-
-/* The blocks of a swap that is not over; it hangs on swap->user. */
-struct otlp_events {
-    struct otlp_events *next, *previous;
-    struct sqt_otlp_text text;
-    unsigned count;
-    uint64_t dropped;
-};
 
 struct sqt_otlp {
     struct sqt_otlp_settings settings;
     struct sqt_otlp_keep keep;
-    struct otlp_events *events;
-    size_t event_bytes;
+    struct sqt_otlp_blocks blocks;
+    struct sqt_keep stages;     /* of requests that are not over */
     struct sqt_otlp_text part;  /* a span without its place */
     struct sqt_otlp_text spans; /* of the object that is made */
     unsigned span_count;
     uint64_t forgotten;
     struct {
         uint64_t ring, record, index; /* of the last of a kind */
+        int64_t begin;
     } last[SQT_OTLP_KINDS];
 };
 
@@ -44,6 +40,7 @@ sqt_otlp_new(const struct sqt_otlp_settings *settings)
 {
     struct sqt_otlp *const o = sqt_zeroed(1, sizeof(*o));
     o->settings = *settings;
+    o->stages.left = OTLP_STAGE_BYTES;
     return o;
 }
 
@@ -106,15 +103,17 @@ otlp_key(const struct sqt_origin *origin, uint64_t xact)
     return key;
 }
 
-/* Numbers a span among those of its kind that the same record ended. */
+/* Numbers a span among those of its kind that the same record ended; or, if none did, that began at the same time. */
 static uint64_t
-otlp_index(struct sqt_otlp *o, enum sqt_otlp_kind kind, const struct sqt_origin *origin, uint64_t record)
+otlp_index(struct sqt_otlp *o, enum sqt_otlp_kind kind, const struct sqt_origin *origin, uint64_t record, int64_t begin)
 {
     const uint64_t ring = otlp_ring(origin);
-    const int again = o->last[kind].ring == ring && o->last[kind].record == record;
+    const int again = o->last[kind].ring == ring && o->last[kind].record == record &&
+                      (record != UINT64_MAX || o->last[kind].begin == begin);
     o->last[kind].index = again ? o->last[kind].index + 1 : 0;
     o->last[kind].ring = ring;
     o->last[kind].record = record;
+    o->last[kind].begin = begin;
     return o->last[kind].index;
 }
 
@@ -122,7 +121,7 @@ static void
 otlp_child_id(struct sqt_otlp *o, uint8_t id[8], enum sqt_otlp_kind kind, const struct sqt_origin *origin,
               uint64_t record, int64_t begin)
 {
-    const uint64_t index = otlp_index(o, kind, origin, record);
+    const uint64_t index = otlp_index(o, kind, origin, record, begin);
     const uint64_t numbers[3] = {record, index, record == UINT64_MAX ? (uint64_t)begin : 0};
     sqt_otlp_span_id(id, origin->identity.ring_id, kind, numbers);
 }
@@ -193,14 +192,21 @@ otlp_add_child(struct sqt_otlp *o, const struct sqt_otlp_entry *e, const struct 
     otlp_add(o, &ids, part, size, e->verdict == SQT_OTLP_TOLD && (child->begin < e->begin || child->end > e->end));
 }
 
-/* Whether a trace without a request is told. */
+/* Head sampling.  Where the client named the trace, it has made the choice, as for OpenTelemetry's sampler ParentBased. */
 static int
-otlp_wants_trace(const struct sqt_otlp *o, const uint8_t trace[16], int64_t begin)
+otlp_head_keeps(const struct sqt_otlp_sampling *s, const struct sqt_otlp_ids *ids)
+{
+    return ids->flags & SQT_OTLP_REMOTE_PARENT ? (ids->flags & 1) != 0 : sqt_otlp_sampled(ids->trace, s->head);
+}
+
+/* Whether spans of a trace are told without their request. */
+static int
+otlp_wants_trace(const struct sqt_otlp *o, const struct sqt_otlp_ids *ids, int64_t begin)
 {
     const struct sqt_otlp_settings *const s = &o->settings;
     const int tail = s->sampling.slow || s->sampling.failed;
-    return !s->picks && (!s->wants || s->wants(s->context, begin, NULL)) && sqt_otlp_sampled(trace, s->sampling.head) &&
-           (!tail || sqt_otlp_sampled(trace, s->sampling.rest));
+    return !s->picks && (!s->wants || s->wants(s->context, begin, NULL)) && otlp_head_keeps(&s->sampling, ids) &&
+           (!tail || sqt_otlp_sampled(ids->trace, s->sampling.rest));
 }
 
 /* Tells the children of an entry; its request is not known. */
@@ -209,20 +215,20 @@ otlp_tell_children(struct sqt_otlp *o, struct sqt_otlp_entry *e)
 {
     otlp_open(o, e->resource);
     for (const struct sqt_otlp_child *c = e->children; c; c = c->next)
-        if (otlp_wants_trace(o, e->ids.trace, c->begin))
+        if (otlp_wants_trace(o, &e->ids, c->begin))
             otlp_add_child(o, e, c, c->text, c->size);
     otlp_close(o);
 }
 
-/* Gives up waiting for the request of an entry, which may still come: the spans name it as their parent.  forced: only
- * because there are too many. */
+/* Gives up waiting for the request of an entry, which may still come: the spans name it as their parent.  Where only a request
+ * says whether they are told, they are forgotten.  forced: only because there are too many. */
 static void
 otlp_give_up(struct sqt_otlp *o, struct sqt_otlp_entry *e, int forced)
 {
     const struct sqt_otlp_sampling *const s = &o->settings.sampling;
     if (o->settings.picks || s->slow || s->failed)
-        for (const struct sqt_otlp_child *c = e->children; forced && c; c = c->next)
-            o->forgotten += (unsigned)sqt_otlp_sampled(e->ids.trace, s->head);
+        for (const struct sqt_otlp_child *c = e->children; (forced || e->asked) && c; c = c->next)
+            o->forgotten += (unsigned)otlp_head_keeps(s, &e->ids);
     else
         otlp_tell_children(o, e);
     sqt_otlp_drop(&o->keep, e);
@@ -245,6 +251,10 @@ otlp_entry(struct sqt_otlp *o, const struct sqt_origin *origin, uint64_t xact, i
     const uint64_t key = otlp_key(origin, xact);
     otlp_make_room(o, now);
     struct sqt_otlp_entry *e = sqt_otlp_find(&o->keep, key);
+    if (e && e->verdict == SQT_OTLP_WAITS && now > e->since) {
+        e->since = now;
+        sqt_otlp_goes_on(&o->keep, e);
+    }
     if (e)
         return e;
     e = sqt_otlp_enter(&o->keep, key, otlp_resource(o, origin));
@@ -263,7 +273,7 @@ otlp_child(struct sqt_otlp *o, const struct sqt_origin *origin, uint64_t xact, c
         struct sqt_otlp_ids ids = {.flags = 1};
         memcpy(ids.span, child->span, sizeof(ids.span));
         sqt_otlp_own_trace(ids.trace, child->span, origin->identity.ring_id);
-        if (!otlp_wants_trace(o, ids.trace, child->begin))
+        if (!otlp_wants_trace(o, &ids, child->begin))
             return;
         otlp_open(o, otlp_resource(o, origin));
         otlp_add(o, &ids, o->part.bytes, o->part.size, 0);
@@ -274,7 +284,7 @@ otlp_child(struct sqt_otlp *o, const struct sqt_origin *origin, uint64_t xact, c
     if (e->verdict == SQT_OTLP_WAITS) {
         sqt_otlp_wait(&o->keep, e, child, &o->part);
     } else if (e->verdict == SQT_OTLP_TOLD ||
-               (e->verdict == SQT_OTLP_NO_REQUEST && otlp_wants_trace(o, e->ids.trace, child->begin))) {
+               (e->verdict == SQT_OTLP_NO_REQUEST && otlp_wants_trace(o, &e->ids, child->begin))) {
         otlp_open(o, e->resource);
         otlp_add_child(o, e, child, o->part.bytes, o->part.size);
         otlp_close(o);
@@ -291,6 +301,20 @@ sqt_otlp_connection(struct sqt_otlp *o, const struct sqt_attempt *a, uint64_t re
     otlp_child(o, a->origin, a->xact, &child);
 }
 
+/* Its id is the one that the server got.  So it needs no number of a record. */
+void
+sqt_otlp_sent(struct sqt_otlp *o, const struct sqt_try_row *try, uint64_t record)
+{
+    const struct sqt_origin *const origin = try->xact->origin;
+    struct sqt_otlp_child child = {.begin = try->begin,
+                                   .end = sqt_durations_unknown(try->outcome) ? try->begin : try->end};
+    (void)record;
+    sqt_otlp_put_id(child.span, sqt_span_try(origin->identity.ring_id, try->xact->id, try->number));
+    o->part.size = 0;
+    sqt_otlp_try_text(&o->part, try, otlp_wall(o, origin));
+    otlp_child(o, origin, try->xact->id, &child);
+}
+
 void
 sqt_otlp_waited(struct sqt_otlp *o, const struct sqt_wait *wait, uint64_t record)
 {
@@ -303,90 +327,128 @@ sqt_otlp_waited(struct sqt_otlp *o, const struct sqt_wait *wait, uint64_t record
 
 /* ---- swaps ---- */
 
-static struct otlp_events *
-otlp_events_of(struct sqt_otlp *o, struct sqt_swap *swap)
-{
-    struct otlp_events *events = swap->user;
-    if (events)
-        return events;
-    events = swap->user = sqt_zeroed(1, sizeof(*events));
-    events->next = o->events;
-    if (o->events)
-        o->events->previous = events;
-    return o->events = events;
-}
-
-static void
-otlp_events_free(struct sqt_otlp *o, struct otlp_events *events)
-{
-    if (!events)
-        return;
-    if (events->previous)
-        events->previous->next = events->next;
-    else
-        o->events = events->next;
-    if (events->next)
-        events->next->previous = events->previous;
-    o->event_bytes -= events->text.room;
-    sqt_otlp_text_free(&events->text);
-    free(events);
-}
-
 void
 sqt_otlp_io(struct sqt_otlp *o, const struct sqt_io *io)
 {
-    struct otlp_events *const events = otlp_events_of(o, io->swap);
-    if (events->count >= SQT_OTLP_EVENTS || o->event_bytes >= OTLP_EVENT_BYTES) {
-        ++events->dropped;
-        return;
-    }
-    const size_t room = events->text.room;
-    sqt_otlp_io_text(&events->text, io, otlp_wall(o, io->swap->origin));
-    ++events->count;
-    o->event_bytes += events->text.room - room;
+    sqt_otlp_block(&o->blocks, io, otlp_wall(o, io->swap->origin));
 }
 
 void
 sqt_otlp_swap(struct sqt_otlp *o, struct sqt_swap *swap, uint64_t record)
 {
-    struct otlp_events *const events = swap->user;
+    const struct sqt_otlp_events *const events = swap->user;
     struct sqt_otlp_child child = {.begin = swap->begin,
                                    .end = sqt_durations_unknown(swap->outcome) ? swap->begin : swap->end};
     otlp_child_id(o, child.span, SQT_OTLP_SWAP, swap->origin, record, swap->begin);
     o->part.size = 0;
     sqt_otlp_swap_text(&o->part, swap, events ? &events->text : NULL, events ? events->dropped : 0,
                        otlp_wall(o, swap->origin));
-    otlp_events_free(o, events);
-    swap->user = NULL;
+    sqt_otlp_blocks_drop(&o->blocks, swap);
     otlp_child(o, swap->origin, swap->xact, &child);
+}
+
+/* ---- stages ---- */
+
+/* Spans wait for a request for as long as it goes from stage to stage; if that takes too long, they are told in its trace. */
+static void
+otlp_goes_on(struct sqt_otlp *o, const struct sqt_charge *charge)
+{
+    const struct sqt_xact *const xact = charge->xact;
+    struct sqt_otlp_entry *const e =
+        o->keep.open.count ? sqt_otlp_find(&o->keep, otlp_key(xact->origin, xact->id)) : NULL;
+    if (!e || e->verdict != SQT_OTLP_WAITS)
+        return;
+    otlp_place_request(&e->ids, xact);
+    e->asked = 1;
+    e->since = charge->until > e->since ? charge->until : e->since;
+    sqt_otlp_goes_on(&o->keep, e);
+}
+
+void
+sqt_otlp_charge(struct sqt_otlp *o, const struct sqt_charge *charge)
+{
+    otlp_goes_on(o, charge);
+    if (o->settings.sampling.stages)
+        sqt_keep_charge(&o->stages, charge);
+}
+
+void
+sqt_otlp_recharge(struct sqt_otlp *o, const struct sqt_charge *charge)
+{
+    (void)o;
+    if (charge->xact->user)
+        sqt_keep_recharge(charge);
+}
+
+/* The next time that a request spent in a stage.  Returns 0 behind the last one. */
+static int
+otlp_next_stage(const struct sqt_xact *xact, size_t *i, struct sqt_tile *tile)
+{
+    while (sqt_keep_tile(xact, i, tile))
+        if (tile->stage != SQT_UNACCOUNTED)
+            return 1;
+    return 0;
+}
+
+static uint64_t
+otlp_stages_left_out(const struct sqt_xact *xact)
+{
+    const struct sqt_kept *const kept = xact->user;
+    struct sqt_tile tile;
+    uint64_t count = 0;
+    for (size_t i = 0; otlp_next_stage(xact, &i, &tile);)
+        ++count;
+    return (count > SQT_OTLP_STAGES ? count - SQT_OTLP_STAGES : 0) + (kept && kept->until != INT64_MAX);
+}
+
+/* Tells the stages of a request that is told. */
+static void
+otlp_tell_stages(struct sqt_otlp *o, const struct sqt_otlp_entry *e, const struct sqt_xact *xact, uint64_t record)
+{
+    struct sqt_tile tile;
+    size_t i = 0;
+    for (uint64_t n = 0; n < SQT_OTLP_STAGES && otlp_next_stage(xact, &i, &tile); ++n) {
+        const uint64_t numbers[3] = {xact->id, n, record};
+        struct sqt_otlp_child child = {.begin = tile.from, .end = tile.until};
+        sqt_otlp_span_id(child.span, xact->origin->identity.ring_id, SQT_OTLP_STAGE, numbers);
+        o->part.size = 0;
+        sqt_otlp_stage_text(&o->part, &tile, otlp_wall(o, xact->origin));
+        otlp_add_child(o, e, &child, o->part.bytes, o->part.size);
+    }
 }
 
 /* ---- requests ---- */
 
-/* Head sampling first; of what it keeps, tail sampling.  Where the client named its trace, it has made the first choice,
- * as for OpenTelemetry's sampler ParentBased. */
+/* Head sampling first; of what it keeps, tail sampling. */
 static int
-otlp_keeps(const struct sqt_otlp_sampling *s, const struct sqt_xact *xact, const uint8_t trace[16],
+otlp_keeps(const struct sqt_otlp_sampling *s, const struct sqt_xact *xact, const struct sqt_otlp_ids *ids,
            const union sqt_cell *row)
 {
     const int64_t total = row[SQT_CELL(requests, total_ns)].number;
-    if (xact->context ? !(xact->context->flags & 1) : !sqt_otlp_sampled(trace, s->head))
+    if (!otlp_head_keeps(s, ids))
         return 0;
     if (!s->slow && !s->failed)
         return 1;
-    return (s->slow && total != SQT_CELL_MISSING && total >= s->slow) || (s->failed && sqt_otlp_request_failed(row)) ||
-           sqt_otlp_sampled(trace, s->rest);
+    return (s->slow && total != SQT_CELL_MISSING && total >= s->slow) ||
+           (s->failed && sqt_otlp_request_failed(xact, row)) || sqt_otlp_sampled(ids->trace, s->rest);
 }
 
 static void
-otlp_tell_request(struct sqt_otlp *o, struct sqt_otlp_entry *e, const struct sqt_xact *xact, const union sqt_cell *row)
+otlp_tell_request(struct sqt_otlp *o, struct sqt_otlp_entry *e, const struct sqt_xact *xact, const union sqt_cell *row,
+                  uint64_t record)
 {
+    const int stages = o->settings.sampling.stages && !sqt_durations_unknown(xact->outcome);
+    const uint64_t left_out = stages ? otlp_stages_left_out(xact) : 0;
     o->part.size = 0;
     sqt_otlp_request_text(&o->part, xact, row, otlp_wall(o, xact->origin));
+    if (left_out)
+        sqt_otlp_number_attribute(&o->part, "squid.", "stages_left_out", (int64_t)left_out);
     otlp_open(o, e->resource);
     otlp_add(o, &e->ids, o->part.bytes, o->part.size, 0);
     for (const struct sqt_otlp_child *c = e->children; c; c = c->next)
         otlp_add_child(o, e, c, c->text, c->size);
+    if (stages)
+        otlp_tell_stages(o, e, xact, record);
     otlp_close(o);
 }
 
@@ -406,10 +468,11 @@ sqt_otlp_request(struct sqt_otlp *o, const struct sqt_xact *xact, uint64_t recor
     e->begin = xact->begin == SQT_MISSING ? xact->end : xact->begin;
     e->end = sqt_durations_unknown(xact->outcome) ? e->begin : xact->end;
     const int wanted =
-        otlp_keeps(&s->sampling, xact, e->ids.trace, row) && (!s->wants || s->wants(s->context, e->begin, row));
+        otlp_keeps(&s->sampling, xact, &e->ids, row) && (!s->wants || s->wants(s->context, e->begin, row));
     e->verdict = wanted ? SQT_OTLP_TOLD : SQT_OTLP_LEFT_OUT;
     if (wanted)
-        otlp_tell_request(o, e, xact, row);
+        otlp_tell_request(o, e, xact, row, record);
+    sqt_keep_drop(&o->stages, xact->user);
     sqt_otlp_drop_children(&o->keep, e);
     if (!another)
         sqt_otlp_end(&o->keep, e);
@@ -419,6 +482,7 @@ void
 sqt_otlp_unlogged(struct sqt_otlp *o, const struct sqt_xact *xact)
 {
     struct sqt_otlp_entry *const e = sqt_otlp_find(&o->keep, otlp_key(xact->origin, xact->id));
+    sqt_keep_drop(&o->stages, xact->user);
     if (!e || e->verdict != SQT_OTLP_WAITS)
         return;
     e->verdict = SQT_OTLP_NO_REQUEST;
@@ -452,8 +516,8 @@ sqt_otlp_free(struct sqt_otlp *o)
     if (!o)
         return;
     sqt_otlp_keep_free(&o->keep);
-    while (o->events)
-        otlp_events_free(o, o->events);
+    sqt_keep_free(&o->stages);
+    sqt_otlp_blocks_free(&o->blocks);
     sqt_otlp_text_free(&o->part);
     sqt_otlp_text_free(&o->spans);
     free(o);

@@ -4,19 +4,22 @@
  *
  *     request      SERVER              squid.* has its row
  *         try      CLIENT              a connection to a server, or a try to get one
+ *         sent     CLIENT              a try to send the request to a server, with trace_context=forward
  *         wait     CLIENT, INTERNAL    for an adaptation service or name server; for a helper
  *         swap     INTERNAL            its blocks are events
+ *         stage    INTERNAL            a time in which the request was in one stage, if stages are asked for
  *
  * A request is told with all of its spans when it is over; those that end later follow.  A span that belongs to no
- * request is the root of a trace of its own, or of a trace with the others of its transaction.  Nothing is told of hosts,
- * addresses and URLs: names of servers and name servers, and paths, are left out.
+ * request is the root of a trace of its own, or of a trace with the others of its transaction.  A server's name or address is
+ * there if the trace has it; nothing else is told of hosts, addresses and URLs: names of name servers, and paths, are left
+ * out.
  *
  *     struct sqt_otlp *otlp = sqt_otlp_new(&settings);
  *     sqt_otlp_request(otlp, xact, record);   and the others, as the model hands things out
  *     sqt_otlp_finish(otlp);                  tells what still waits
  *     sqt_otlp_free(otlp);
  *
- * One thread.  Memory is bounded: keep.h.  It keeps nothing of an origin.
+ * One thread.  Memory is bounded: keep.h, blocks.h.  It keeps nothing of an origin.
  */
 #ifndef SQT_OTLP_H
 #define SQT_OTLP_H
@@ -25,8 +28,8 @@
 #include "model/model.h"
 #include "row/table.h"
 
-/* Events of a span, at most: further blocks of a swap are counted as dropped events. */
-#define SQT_OTLP_EVENTS 1024
+/* Stages of a request that are spans, at most: the attribute squid.stages_left_out counts further ones. */
+#define SQT_OTLP_STAGES 256
 
 struct sqt_otlp_settings {
     struct sqt_otlp_sampling sampling;
@@ -50,11 +53,16 @@ struct sqt_otlp *sqt_otlp_new(const struct sqt_otlp_settings *settings);
 void sqt_otlp_request(struct sqt_otlp *otlp, const struct sqt_xact *xact, uint64_t record);
 void sqt_otlp_unlogged(struct sqt_otlp *otlp, const struct sqt_xact *xact);
 void sqt_otlp_connection(struct sqt_otlp *otlp, const struct sqt_attempt *attempt, uint64_t record);
+void sqt_otlp_sent(struct sqt_otlp *otlp, const struct sqt_try_row *row, uint64_t record);
 void sqt_otlp_waited(struct sqt_otlp *otlp, const struct sqt_wait *wait, uint64_t record);
 void sqt_otlp_io(struct sqt_otlp *otlp, const struct sqt_io *io); /* uses the swap's user */
 void sqt_otlp_swap(struct sqt_otlp *otlp, struct sqt_swap *swap, uint64_t record);
 
-/* Spans that were left out, because too many waited for their requests. */
+/* Where a request's time goes, for the spans of stages; uses the transaction's user. */
+void sqt_otlp_charge(struct sqt_otlp *otlp, const struct sqt_charge *charge);
+void sqt_otlp_recharge(struct sqt_otlp *otlp, const struct sqt_charge *charge);
+
+/* Spans that were left out, because too many waited for their requests, or waited too long. */
 uint64_t sqt_otlp_forgotten(const struct sqt_otlp *otlp);
 
 /* No more will come: tells the spans that still wait. */

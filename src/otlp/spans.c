@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "row/cells.h"
@@ -70,10 +71,10 @@ spans_attributes(struct sqt_otlp_text *t, const char *error)
 #define CELL(name) row[SQT_CELL(requests, name)]
 
 int
-sqt_otlp_request_failed(const union sqt_cell *row)
+sqt_otlp_request_failed(const struct sqt_xact *xact, const union sqt_cell *row)
 {
     const char *const outcome = CELL(outcome).text;
-    return CELL(status).number >= 500 || strcmp(outcome, sqt_outcome_names[SQT_OUTCOME_ERROR]) == 0 ||
+    return sqt_xact_got_error(xact) || strcmp(outcome, sqt_outcome_names[SQT_OUTCOME_ERROR]) == 0 ||
            strcmp(outcome, sqt_outcome_names[SQT_OUTCOME_TIMEOUT]) == 0;
 }
 
@@ -101,19 +102,20 @@ spans_method(struct sqt_otlp_text *t, const char *method)
 void
 sqt_otlp_request_text(struct sqt_otlp_text *t, const struct sqt_xact *xact, const union sqt_cell *row, uint64_t wall)
 {
-    static const unsigned without[] = {
-        SQT_CELL(requests, time_s),    SQT_CELL(requests, kid),         SQT_CELL(requests, method),
-        SQT_CELL(requests, status),    SQT_CELL(requests, server),      SQT_CELL(requests, trace_id),
-        SQT_CELL(requests, parent_id), SQT_CELL(requests, trace_flags), UINT_MAX};
+    static const unsigned without[] = {SQT_CELL(requests, time_s),    SQT_CELL(requests, kid),
+                                       SQT_CELL(requests, method),    SQT_CELL(requests, status),
+                                       SQT_CELL(requests, server),    SQT_CELL(requests, trace_id),
+                                       SQT_CELL(requests, parent_id), SQT_CELL(requests, trace_flags),
+                                       SQT_CELL(requests, notes),     UINT_MAX};
     const char *const method = CELL(method).text;
     const int64_t begin = xact->begin == SQT_MISSING ? xact->end : xact->begin;
     const int64_t end = sqt_durations_unknown(xact->outcome) ? begin : xact->end;
     const int64_t status = CELL(status).number;
     char number[32];
     const char *error = NULL;
-    if (sqt_otlp_request_failed(row)) {
+    if (sqt_otlp_request_failed(xact, row)) {
         snprintf(number, sizeof(number), "%lld", (long long)status);
-        error = status >= 500 ? number : CELL(outcome).text;
+        error = sqt_xact_got_error(xact) ? number : CELL(outcome).text;
     }
     spans_begin(t, method && spans_knows_method(method) ? method : "HTTP", SPANS_SERVER, wall + (uint64_t)begin,
                 wall + (uint64_t)end);
@@ -122,9 +124,55 @@ sqt_otlp_request_text(struct sqt_otlp_text *t, const struct sqt_xact *xact, cons
     if (status != SQT_CELL_MISSING && status)
         sqt_otlp_number_attribute(t, "", "http.response.status_code", status);
     sqt_otlp_cells(t, &sqt_tables[SQT_TABLE_requests], row, without);
+    for (unsigned i = 0; xact->notes && i < xact->notes->count; ++i)
+        sqt_otlp_text_attribute(t, "squid.note.", xact->notes->of[i].name, xact->notes->of[i].value);
+}
+
+void
+sqt_otlp_stage_text(struct sqt_otlp_text *t, const struct sqt_tile *tile, uint64_t wall)
+{
+    spans_begin(t, sqt_stages[tile->stage].name, SPANS_INTERNAL, wall + (uint64_t)tile->from,
+                wall + (uint64_t)tile->until);
+    spans_attributes(t, NULL);
+    sqt_otlp_flag_attribute(t, "squid.", "stage", 1);
 }
 
 /* ---- what it waits for ---- */
+
+/* 127.0.0.1:80, [::1]:80, the name of a cache_peer; a number that stands for a server is no address. */
+static void
+spans_server(struct sqt_otlp_text *t, const char *server)
+{
+    char address[256];
+    const char *const colon = server ? strrchr(server, ':') : NULL;
+    if (!server || strncmp(server, "origin-", 7) == 0 || strncmp(server, "cache_peer ", 11) == 0 ||
+        strcmp(server, "other") == 0)
+        return;
+    const size_t length = colon ? (size_t)(colon - server) : strlen(server);
+    const int six = colon && *server == '[' && length > 2 && server[length - 1] == ']';
+    snprintf(address, sizeof(address), "%.*s", (int)(six ? length - 2 : length), server + six);
+    sqt_otlp_text_attribute(t, "", "server.address", address);
+    if (colon)
+        sqt_otlp_number_attribute(t, "", "server.port", strtol(colon + 1, NULL, 10));
+}
+
+void
+sqt_otlp_try_text(struct sqt_otlp_text *t, const struct sqt_try_row *try, uint64_t wall)
+{
+    const struct sqt_xact *const x = try->xact;
+    const int64_t end = sqt_durations_unknown(try->outcome) ? try->begin : try->end;
+    const int failed = try->outcome == SQT_OUTCOME_ERROR || try->outcome == SQT_OUTCOME_TIMEOUT;
+    const char *const method = x->method == UINT32_MAX ? NULL : sqt_origin_text(x->origin, SQT_DEF_METHOD, x->method);
+    spans_begin(t, method && spans_knows_method(method) ? method : "HTTP", SPANS_CLIENT, wall + (uint64_t)try->begin,
+                wall + (uint64_t)end);
+    spans_attributes(t, failed ? sqt_outcome_names[try->outcome] : NULL);
+    spans_method(t, method);
+    spans_server(t, try->server == UINT32_MAX ? NULL : sqt_origin_text(x->origin, SQT_DEF_SERVER, try->server));
+    if (try->number > 1)
+        sqt_otlp_number_attribute(t, "", "http.request.resend_count", try->number - 1);
+    sqt_otlp_number_attribute(t, "squid.", "try", try->number);
+    sqt_otlp_number_attribute(t, "squid.", "conn", (int64_t)try->conn);
+}
 
 void
 sqt_otlp_connection_text(struct sqt_otlp_text *t, const struct sqt_attempt *a, uint64_t wall)
@@ -138,6 +186,7 @@ sqt_otlp_connection_text(struct sqt_otlp_text *t, const struct sqt_attempt *a, u
     spans_begin(t, a->reused ? "server connection, reused" : "server connection", SPANS_CLIENT,
                 wall + (uint64_t)a->begin, wall + (uint64_t)end);
     spans_attributes(t, failed ? sqt_outcome_names[a->outcome] : NULL);
+    spans_server(t, cells[SQT_CELL(connections, server)].text);
     sqt_otlp_cells(t, &sqt_tables[SQT_TABLE_connections], cells, without);
 }
 

@@ -159,7 +159,8 @@ sqt_otlp_cells(struct sqt_otlp_text *t, const struct sqt_table *table, const uni
         unsigned w = 0;
         while (without[w] != UINT_MAX && without[w] != i)
             ++w;
-        if (without[w] == UINT_MAX && !sqt_cell_missing(table->columns[i].type, row[i]))
+        if (without[w] == UINT_MAX && *table->columns[i].name != '\t' &&
+            !sqt_cell_missing(table->columns[i].type, row[i]))
             text_cell(t, &table->columns[i], row[i]);
     }
 }

@@ -7,22 +7,6 @@
 #include "base/scatter.h"
 #include "row/cell-text.h"
 
-static uint64_t
-texts_hash(const char *text, size_t size)
-{
-    const uint64_t scatter = sqt_scatter();
-    uint64_t hash = size * scatter, word;
-    for (; size >= sizeof(word); text += sizeof(word), size -= sizeof(word)) {
-        memcpy(&word, text, sizeof(word));
-        hash = (hash ^ word) * scatter;
-        hash ^= hash >> 32;
-    }
-    word = 0;
-    memcpy(&word, text, size);
-    hash = (hash ^ word) * scatter;
-    return hash ^ hash >> 32;
-}
-
 /* The slot of a text, or the free one where it would stand. */
 static uint32_t *
 texts_slot(const struct sqt_texts *t, const char *text, uint64_t hash)
@@ -91,7 +75,7 @@ sqt_texts_number(struct sqt_texts *t, const char *text)
     if (t->count == t->room)
         texts_grow(t);
     const size_t size = strlen(text);
-    const uint64_t hash = texts_hash(text, size);
+    const uint64_t hash = sqt_scattered_text(text, size);
     uint32_t *const slot = texts_slot(t, text, hash);
     if (!*slot)
         *slot = texts_add(t, text, size, hash) + 1;

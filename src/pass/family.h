@@ -14,6 +14,7 @@
 struct sqt_family;
 struct sqt_timeline;
 struct sqt_timelines;
+struct sqt_whatif;
 
 /* Operations of a batch, if it is not given. */
 #define SQT_BATCH 1000
@@ -32,6 +33,7 @@ struct sqt_job {
     int64_t group;                   /* ns, width of a time group */
     int64_t peak;                    /* ns, width of the busiest window */
     int64_t batch;                   /* operations; 0: SQT_BATCH */
+    const struct sqt_whatif *whatif; /* of table `whatif`: settings and values; NULL: none are given */
     sqt_row_function *row;
     void (*note)(void *context, const char *key, const char *text); /* a comment line */
     void *context;                                                  /* of row and note */
@@ -43,6 +45,7 @@ struct sqt_job {
     int (*wants)(void *context,
                  const struct sqt_row_source *source); /* of tables that sum things up in pieces: whether a
                                                                        * thing counts; NULL: each does */
+    int open_now;                                      /* what has not ended counts until now, whenever it began */
     int done;                                          /* no more rows are wanted */
     size_t room;                                       /* bytes of its time groups and the like; 0: SQT_JOB_ROOM */
     uint64_t rows;                                     /* handed over so far */
@@ -60,6 +63,7 @@ struct sqt_family {
     enum sqt_table_number where[SQT_WHERE_TABLES]; /* whose columns --where takes */
     unsigned where_count;
     int64_t group; /* ns, the width of a time group that --group changes; 0: the usual one */
+    int chained;   /* where a row begins follows from the row before it, back to the start of the trace */
     void (*start)(struct sqt_job *job);
     void (*run)(struct sqt_job *job, const struct sqt_run *run);
     struct sqt_consumer consumer;
@@ -73,6 +77,8 @@ struct sqt_family {
     /* Of a trace that is still being written, before finish(): what main threads do now. */
     void (*open_loop)(struct sqt_job *job, const struct sqt_open_loop *loop, const struct sqt_now *now);
     void (*finish)(struct sqt_job *job);
+    void (*end)(
+        struct sqt_job *job); /* at last, finished or not: of a family that has no rows then, but memory to give back */
 };
 
 /* The makers: each table has its own, and a figure has the one that its row in figures.def names. */

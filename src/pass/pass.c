@@ -16,6 +16,7 @@
 struct pass_job {
     struct sqt_job *job;
     const struct sqt_family *family;
+    int ended; /* its family has given back what its state owns */
 };
 
 /* Jobs that want to hear something. */
@@ -74,6 +75,10 @@ struct sqt_pass {
     struct sqt_row_source told[TOLD_KINDS]; /* the last thing of a kind, if sourced */
     int sourced;                            /* a job asks where its rows come from */
     struct sqt_jump jump;                   /* where no model looks at the records */
+    int64_t since, until;                   /* what begins then is waited for */
+    int stops;                              /* reading may end behind until */
+    unsigned looks;                         /* runs behind until */
+    int over;                               /* nothing that began before until is open any more */
 };
 
 /* ---- what the model says ---- */
@@ -261,7 +266,7 @@ share_lines(struct sqt_pass *pass)
         sqt_lines_show(pass->lines, j->job, j->family);
     }
     if (pass->lines)
-        listen_to_things(pass, &(struct pass_job){sqt_lines_job(pass->lines), &sqt_lines_family});
+        listen_to_things(pass, &(struct pass_job){sqt_lines_job(pass->lines), &sqt_lines_family, 0});
 }
 
 static void
@@ -322,7 +327,7 @@ sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *obse
         const struct sqt_family *const family = jobs[i].family ? jobs[i].family : sqt_family_of(jobs[i].table);
         if (!jobs[i].room)
             jobs[i].room = count < FIGURES_FOR_A_RELAY ? SQT_JOB_ROOM : SQT_JOB_ROOM_OF_MANY;
-        pass->jobs[i] = (struct pass_job){&jobs[i], family};
+        pass->jobs[i] = (struct pass_job){&jobs[i], family, 0};
         model |= !family->run;
         jobs[i].source = pass_nothing;
         jobs[i].sourced = jobs[i].sourced && jobs[i].table->things; /* of other rows nobody knows */
@@ -338,6 +343,28 @@ sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *obse
         pass->model = sqt_model_new(&consumer);
     }
     return pass;
+}
+
+/* A record may come so long after what it is about began, although nothing was open meanwhile, in ns: the flusher's looks at the
+ * main thread, and resource samples; and where somebody asks for waits, queries to name servers, which are recorded once they
+ * are over. */
+#define PASS_LATE INT64_C(3000000000)
+#define PASS_LATE_WAITS INT64_C(31000000000)
+/* What is open is looked at once in so many runs. */
+#define PASS_LOOKS 16
+
+/* Whether all that began before `until` has come to its end. */
+static int
+pass_is_over(struct sqt_pass *pass, const struct sqt_run *run)
+{
+    const int64_t now = run->logged ? 0 : sqt_line_ns(&run->line, run->records->time);
+    if (run->logged || run->overdue)
+        return 0;
+    if (!pass->model)
+        return now >= pass->until;
+    if (now - (pass->raw.wait.count ? PASS_LATE_WAITS : PASS_LATE) < pass->until || pass->looks++ % PASS_LOOKS)
+        return 0;
+    return !sqt_model_is_open(pass->model, pass->since, pass->until);
 }
 
 /* Where no model looks at the records. */
@@ -371,7 +398,7 @@ void
 sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run)
 {
     const size_t count = run->logged ? run->logged_count : run->count;
-    if (!count)
+    if (!count || pass->over)
         return;
     pass->records += count;
     const int64_t last =
@@ -385,15 +412,30 @@ sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run)
     for (size_t i = 0; i < pass->count; ++i)
         if (pass->jobs[i].job->run && !pass->jobs[i].job->done)
             pass->jobs[i].job->run(pass->jobs[i].job, run);
+    pass->over = pass->stops && pass->until != INT64_MAX && pass_is_over(pass, run);
 }
 
-int
-sqt_pass_done(const struct sqt_pass *pass)
+static int
+pass_jobs_are_done(const struct sqt_pass *pass)
 {
     for (size_t i = 0; i < pass->count; ++i)
         if (!pass->jobs[i].job->done)
             return 0;
     return 1;
+}
+
+int
+sqt_pass_done(const struct sqt_pass *pass)
+{
+    return pass->over || pass_jobs_are_done(pass);
+}
+
+void
+sqt_pass_stop_early(struct sqt_pass *pass, int64_t since, int64_t until)
+{
+    pass->stops = 1;
+    pass->since = since;
+    pass->until = until;
 }
 
 /* What is above the picture and beside its axes. */
@@ -449,22 +491,32 @@ pass_finish_model(struct sqt_pass *pass, const struct sqt_now *now)
         pass->last = now->ns;
 }
 
+/* The family gives back what its state owns: once, also of a pass that is not finished. */
+static void
+pass_end_family(struct pass_job *j)
+{
+    if (j->family->end && !j->ended)
+        j->family->end(j->job);
+    j->ended = 1;
+}
+
 static void
 pass_finish(struct sqt_pass *pass, const struct sqt_now *now)
 {
-    if (pass->model && !sqt_pass_done(pass))
-        pass_finish_model(pass, now);
+    if (pass->model && !pass_jobs_are_done(pass))
+        pass_finish_model(pass, pass->over ? NULL : now);
     if (pass->relay)
         sqt_relay_finish(pass->relay);
     pass->relay = NULL;
     for (size_t i = 0; i < pass->count; ++i) {
-        const struct pass_job *const j = &pass->jobs[i];
+        struct pass_job *const j = &pass->jobs[i];
         j->job->length = pass->last;
         j->job->source = pass_nothing;
         if (j->job->table->figure)
             note_axes(j->job);
         if (j->family->finish)
             j->family->finish(j->job);
+        pass_end_family(j);
         if (j->job->table->figure && !j->job->rows)
             note_nothing(pass, j);
     }
@@ -485,7 +537,7 @@ sqt_pass_finish_now(struct sqt_pass *pass, const struct sqt_now *now)
 void
 sqt_pass_end_origin(struct sqt_pass *pass, const struct sqt_origin *origin)
 {
-    if (pass->model && !sqt_pass_done(pass))
+    if (pass->model && !pass_jobs_are_done(pass))
         sqt_model_end(pass->model, origin);
 }
 
@@ -506,6 +558,8 @@ sqt_pass_free(struct sqt_pass *pass)
         return;
     if (pass->relay)
         sqt_relay_finish(pass->relay);
+    for (size_t i = 0; i < pass->count; ++i)
+        pass_end_family(&pass->jobs[i]);
     sqt_model_free(pass->model);
     for (unsigned i = 0; i < FACT_KINDS; ++i)
         free(pass->sync[i].jobs);

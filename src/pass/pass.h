@@ -34,6 +34,9 @@ void sqt_pass_join(struct sqt_pass *pass, sqt_logged_function *logged, void *con
 /* Takes the records of a run of the stream.  Empty runs are welcome. */
 void sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run);
 
+/* From now on it is done, too, once all that began from since until until has come to its end. */
+void sqt_pass_stop_early(struct sqt_pass *pass, int64_t since, int64_t until);
+
 /* Whether no job wants more. */
 int sqt_pass_done(const struct sqt_pass *pass);
 

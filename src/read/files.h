@@ -24,4 +24,15 @@ struct sqt_file {
 void sqt_stream_files(struct sqt_stream *stream, void *context,
                       void (*take)(void *context, const struct sqt_file *file));
 
+/* The bytes [at, end) of a segment. */
+struct sqt_piece {
+    uint64_t at, end;
+};
+
+/* Which pieces of a segment a copy needs for what was written from since until until, ns since the start of the stream: its
+ * texts, the blocks of that time, and one block before them.  Returns their number, and in *pieces an array that the caller
+ * frees; pieces that touch are one.  *cut: the blocks do not begin with the first.  0: all of it is needed, or it is damaged.
+ * Call it before the first sqt_stream_next. */
+size_t sqt_file_pieces(const struct sqt_file *file, int64_t since, int64_t until, struct sqt_piece **pieces, int *cut);
+
 #endif

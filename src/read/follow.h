@@ -66,6 +66,9 @@ int sqt_stream_fell_silent(const struct sqt_stream *stream);
  * ring.  A process that was stopped or killed is silent; one whose main thread is blocked is not. */
 int64_t sqt_origin_silent(const struct sqt_origin *origin);
 
+/* The ACL that the main thread checks now (definition); 0: none, or it is not known. */
+uint32_t sqt_origin_acl(const struct sqt_origin *origin);
+
 /* How many records are being lost, as of the last sqt_stream_wait: their rings are full, because the disk has no room or
  * is slow.  Their record LOST comes when there is room again; until then nothing else speaks of them. */
 uint64_t sqt_stream_losing(const struct sqt_stream *stream);

@@ -44,6 +44,8 @@ struct sqt_log_request {
     size_t count;
     const char *format; /* the name of a format, a logformat as in squid.conf, or the name of a squid.conf; NULL: it is
                          * found out from the lines */
+    int follow; /* Squid still writes them: only the end of what is there is read, and then what is added, also to a new file
+                 * of the same name.  "-" does not go with it */
 };
 
 /* What became of the lines. */

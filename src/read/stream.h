@@ -24,6 +24,8 @@ struct sqt_origin {
         shown_ring[16];   /* what rows and files call its ring: identity.ring_id, or what sqt_stream_show_ring() said */
     unsigned index;       /* dense, from 0 in the order of opening */
     uint64_t head, lost;  /* from the last totals seen, if any */
+    int over;             /* all its records were handed out; not of a stream that is followed */
+    int late;             /* earlier records are there, and are not read: window.h */
     int recorder;         /* a flight recorder made it */
     uint64_t overwritten; /* of a flight recorder: records before the first one that was there to read */
     void *user;           /* the consumer's; NULL at first */
@@ -57,7 +59,8 @@ struct sqt_run {
     uint64_t first; /* number of the first record within its origin; UINT64_MAX for records the reader made (LOST) */
     uint64_t next;  /* number of the record behind them; also where the reader made them */
     struct sqt_line line;
-    int unsure; /* these records are from around a step of the clock: no duration that touches them is known */
+    int unsure;  /* these records are from around a step of the clock: no duration that touches them is known */
+    int overdue; /* a process is not opened yet that has earlier records: too many are open at a time */
     /* Of a log there are no records, but requests, each with its own origin; else NULL.  origin is that of the first. */
     struct sqt_logged *logged;
     size_t logged_count;

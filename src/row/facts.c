@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-SQT_ASSERT(SQT_CELLS(requests) <= 64, "SQT_NS has bits enough");
+SQT_ASSERT(SQT_CELL(requests, notes) <= 64, "SQT_NS has bits enough");
 
 /* Every swap and operation has one: with snprintf names took a tenth of the time of all figures. */
 void
@@ -34,12 +34,17 @@ sqt_request_fact(struct sqt_request_fact *fact, const struct sqt_xact *x)
     fact->begin = x->begin;
     fact->end = x->end;
     fact->outcome = x->outcome;
+    fact->got_error = sqt_xact_got_error(x);
     fact->class = sqt_request_cells(fact->row, x);
     if (x->context) {
         memcpy(fact->trace_id, x->context->trace_text, sizeof(fact->trace_id));
         memcpy(fact->parent_id, x->context->parent_text, sizeof(fact->parent_id));
         fact->row[SQT_CELL(requests, trace_id)].text = fact->trace_id;
         fact->row[SQT_CELL(requests, parent_id)].text = fact->parent_id;
+    }
+    if (x->notes) {
+        memcpy(fact->notes, x->notes->text, sizeof(fact->notes));
+        fact->row[SQT_CELL(requests, notes)].text = fact->notes;
     }
 }
 

@@ -20,8 +20,10 @@ struct sqt_request_fact {
     int64_t begin, end; /* begin: SQT_MISSING if it is lost */
     enum sqt_class class;
     enum sqt_outcome outcome; /* the model's; the row's says, too, what ended as an error */
+    int got_error;            /* sqt_xact_got_error() */
     union sqt_cell row[SQT_CELLS(requests)];
     char trace_id[33], parent_id[17]; /* what these cells of the row point to */
+    char notes[SQT_NOTES_TEXT];       /* the same */
 };
 
 /* A cache_dir as figures name it: type and number, as in aufs:0; without the type if it is not known, as in dir:0. */

@@ -3,6 +3,9 @@
  * request-cells.c - the row of a client transaction.
  */
 #include "cells.h"
+
+#include <string.h>
+
 #include "format/events.h"
 
 #define CELL(name) row[SQT_CELL(requests, name)]
@@ -26,6 +29,19 @@ stage_cells(union sqt_cell *row, const struct sqt_xact *x, int unknown)
             unknown || !(x->stages.seen >> stage & 1) ? SQT_CELL_MISSING : x->stages.ns[stage];
     }
     CELL(unaccounted_ns).number = unknown ? SQT_CELL_MISSING : x->stages.ns[SQT_UNACCOUNTED];
+}
+
+/* The name of the longest stage; NULL: none has a time. */
+static const char *
+longest_stage(const struct sqt_xact *x)
+{
+    unsigned longest = SQT_UNACCOUNTED;
+    for (unsigned i = 0; i < SQT_STAGES; ++i)
+        if ((x->stages.seen >> i & 1) && x->stages.ns[i] > x->stages.ns[longest])
+            longest = i;
+    if (x->stages.ns[longest] <= 0)
+        return NULL;
+    return longest == SQT_UNACCOUNTED ? "unaccounted" : sqt_stages[longest].name;
 }
 
 /* What its line in access.log says; a text is the line's. */
@@ -68,6 +84,20 @@ sqt_leader_server(const struct sqt_xact *x)
     return f && f->origin && f->server != UINT32_MAX ? sqt_origin_text(f->origin, SQT_DEF_SERVER, f->server) : NULL;
 }
 
+/* Of the notes that are asked for; all of them are in one text. */
+static void
+note_cells(union sqt_cell *row, const struct sqt_notes *notes)
+{
+    union sqt_cell *const first = &CELL(note1);
+    CELL(notes).text = notes ? notes->text : NULL;
+    for (unsigned i = 0; i < SQT_NOTES; ++i)
+        first[i].text = NULL;
+    for (unsigned i = 0; notes && i < sqt_column_notes(); ++i)
+        for (unsigned k = 0; k < notes->count; ++k)
+            if (strcmp(notes->of[k].name, sqt_column_note(i)) == 0)
+                first[i].text = notes->of[k].value;
+}
+
 enum sqt_class
 sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
 {
@@ -107,9 +137,12 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
     CELL(read_wait_ns).number = x->read_wait;
     CELL(trace_id).text = x->context ? x->context->trace_text : NULL;
     CELL(parent_id).text = x->context ? x->context->parent_text : NULL;
+    CELL(longest_stage).text = unknown || x->of_log ? NULL : longest_stage(x);
+    CELL(dir).number = unknown || x->dir == UINT32_MAX ? SQT_CELL_MISSING : (int64_t)x->dir;
     CELL(trace_flags).number = x->context ? (int64_t)x->context->flags : SQT_CELL_MISSING;
     CELL(outcome).text = sqt_outcome_names[ended && is_error(x, class) ? SQT_OUTCOME_ERROR : x->outcome];
     log_cells(row, x->logged);
+    note_cells(row, x->notes);
     if (x->of_log)
         of_log_cells(row, x);
     return class;

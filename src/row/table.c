@@ -7,8 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NOTE_PREFIX "note_"
+#define NOTE_PREFIX_SIZE (sizeof(NOTE_PREFIX) - 1)
+
+/* Names of notes are known to traces alone, but whoever asks for one says it.  So each of the few columns takes the name that
+ * it is asked for by.  Until then it has none. */
+static struct {
+    char name[NOTE_PREFIX_SIZE + SQT_NOTE_NAME + 1];
+} note_columns[SQT_NOTES] = {{"\t"}, {"\t"}, {"\t"}, {"\t"}, {"\t"}, {"\t"}, {"\t"}, {"\t"}};
+static unsigned note_columns_used;
+
 static const struct sqt_column table_columns[SQT_COLUMNS] = {
 #define SQT_COLUMN(id, name, type, doc) [SQT_AT_##id##_##name] = {#name, SQT_TYPE_##type, doc},
+#define SQT_NOTE_COLUMN(id, label, place, doc) [SQT_AT_##id##_##label] = {note_columns[place].name, SQT_TYPE_TEXT, doc},
 #include "tables.def"
 #define SQT_STAGE(NAME, name, column, doc) [SQT_STAGE_AT(column)] = {#name "_ns", SQT_TYPE_NS, doc},
 #include "format/stages.def"
@@ -31,10 +42,21 @@ static const unsigned char asked[SQT_COLUMNS] = {
 #include "tables.def"
 };
 
+static const unsigned char for_people[SQT_COLUMNS] = {
+#define SQT_PEOPLE_COLUMN(id, name, type, doc) [SQT_AT_##id##_##name] = 1,
+#include "tables.def"
+};
+
 static const unsigned char of_log[SQT_COLUMNS] = {
 #define SQT_LOG_COLUMN(id, name, type, doc) [SQT_AT_##id##_##name] = 1,
 #include "tables.def"
 };
+
+int
+sqt_column_for_people(const struct sqt_column *column)
+{
+    return for_people[column - table_columns];
+}
 
 int
 sqt_column_of_log(const struct sqt_column *column)
@@ -67,6 +89,43 @@ sqt_table_find(const char *name, int figure)
     return NULL;
 }
 
+/* Gives a column of notes that name, if the table has one that is free; column_count if not. */
+static unsigned
+table_name_note(const struct sqt_table *table, const char *name, size_t length)
+{
+    unsigned i = 0;
+    if (length <= NOTE_PREFIX_SIZE || length >= sizeof(note_columns->name) ||
+        memcmp(name, NOTE_PREFIX, NOTE_PREFIX_SIZE) != 0 || note_columns_used == SQT_NOTES)
+        return table->column_count;
+    while (i < table->column_count && table->columns[i].name != note_columns[note_columns_used].name)
+        ++i;
+    if (i < table->column_count) {
+        memcpy(note_columns[note_columns_used].name, name, length);
+        note_columns[note_columns_used++].name[length] = '\0';
+    }
+    return i;
+}
+
+unsigned
+sqt_column_notes(void)
+{
+    return note_columns_used;
+}
+
+const char *
+sqt_column_note(unsigned place)
+{
+    return note_columns[place].name + NOTE_PREFIX_SIZE;
+}
+
+const char *
+sqt_column_listed(const struct sqt_column *column)
+{
+    if (column->name == note_columns[0].name)
+        return NOTE_PREFIX "NAME";
+    return *column->name == '\t' ? NULL : column->name;
+}
+
 unsigned
 sqt_column_find(const struct sqt_table *table, const char *name, size_t length)
 {
@@ -74,7 +133,7 @@ sqt_column_find(const struct sqt_table *table, const char *name, size_t length)
     while (i < table->column_count &&
            (strlen(table->columns[i].name) != length || memcmp(table->columns[i].name, name, length) != 0))
         ++i;
-    return i;
+    return i < table->column_count ? i : table_name_note(table, name, length);
 }
 
 const char *

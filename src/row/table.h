@@ -33,7 +33,7 @@ union sqt_cell {
     const char *text;
 };
 #define SQT_CELL_MISSING INT64_MIN
-#define SQT_RAW_TEXT 3
+#define SQT_RAW_TEXT 4
 
 struct sqt_column {
     const char *name; /* with the unit as suffix */
@@ -92,8 +92,16 @@ extern const struct sqt_table sqt_tables[SQT_TABLES];
 /* The table or figure of that name, NULL if there is none. */
 const struct sqt_table *sqt_table_find(const char *name, int figure);
 
-/* Place of the column in a row, column_count if there is none. */
+/* Place of the column in a row, column_count if there is none.  A table with notes has a column note_NAME of any NAME, until
+ * SQT_NOTES of them have been asked for in this process. */
 unsigned sqt_column_find(const struct sqt_table *table, const char *name, size_t length);
+
+/* How many columns have the name of a note by now, and the names of these notes. */
+unsigned sqt_column_notes(void);
+const char *sqt_column_note(unsigned place);
+
+/* What lists of all columns call it; NULL: nothing.  A column whose name begins with a tab is none, or has none yet. */
+const char *sqt_column_listed(const struct sqt_column *column);
 
 /* Whether an access.log without a trace has that table or figure. */
 int sqt_table_of_log(const struct sqt_table *table);
@@ -105,6 +113,8 @@ const char *sqt_tables_with(char text[SQT_TABLES_WITH], const char *name, size_t
 
 /* Whether a column of sqt_tables is printed only where it is asked for. */
 int sqt_column_asked(const struct sqt_column *column);
+/* Whether tables for people have it nevertheless. */
+int sqt_column_for_people(const struct sqt_column *column);
 /* Whether that is so unless an access.log is given. */
 int sqt_column_of_log(const struct sqt_column *column);
 

@@ -118,7 +118,8 @@ find_column(struct parser *p, struct sqt_where_node *node)
     sqt_nearest_init(&nearest, p->start, p->length);
     for (unsigned t = 0; t < p->table_count; ++t)
         for (unsigned c = 0; c < p->tables[t]->column_count; ++c)
-            sqt_nearest_offer(&nearest, p->tables[t]->columns[c].name);
+            if (*p->tables[t]->columns[c].name != '\t')
+                sqt_nearest_offer(&nearest, p->tables[t]->columns[c].name);
     sqt_parse_error_at(&p->error, p->start, "%s has no column '%.*s'; %s", p->tables[0]->name, (int)p->length, p->start,
                        others ? others : sqt_nearest_text(&nearest, "", "--list shows them"));
     return 0;

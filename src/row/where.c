@@ -86,3 +86,41 @@ sqt_where_uses(const struct sqt_where *where, unsigned table)
 {
     return where && (where->uses >> table & 1);
 }
+
+static void
+where_narrow(const struct sqt_where_node *node, int64_t *least, int64_t *most)
+{
+    const int64_t n = node->number;
+    const int equal = node->operator== SQT_WHERE_EQUAL;
+    if (node->missing || node->type == SQT_TYPE_TEXT)
+        return;
+    const int64_t low = equal || node->operator== SQT_WHERE_GREATER_EQUAL   ? n
+                        : node->operator== SQT_WHERE_GREATER && n<INT64_MAX ? n + 1
+                                                                            : INT64_MIN;
+    const int64_t high = equal || node->operator== SQT_WHERE_LESS_EQUAL    ? n
+                         : node->operator== SQT_WHERE_LESS && n> INT64_MIN ? n - 1
+                                                                           : INT64_MAX;
+    *least = low > *least ? low : *least;
+    *most = high < *most ? high : *most;
+}
+
+static void
+where_bounds(const struct sqt_where *where, unsigned at, unsigned column, int64_t *least, int64_t *most)
+{
+    const struct sqt_where_node *const node = &where->nodes[at];
+    if (node->operator== SQT_WHERE_AND) {
+        where_bounds(where, node->left, column, least, most);
+        where_bounds(where, node->right, column, least, most);
+    } else if (node->operator>= SQT_WHERE_EQUAL && node->table == 0 && node->column == column) {
+        where_narrow(node, least, most);
+    }
+}
+
+void
+sqt_where_bounds(const struct sqt_where *where, unsigned column, int64_t *least, int64_t *most)
+{
+    *least = INT64_MIN;
+    *most = INT64_MAX;
+    if (where)
+        where_bounds(where, where->root, column, least, most);
+}

@@ -42,6 +42,9 @@ int sqt_where_uses(const struct sqt_where *where, unsigned table);
 /* Whether one of these columns of that table is named, from <= column < until. */
 int sqt_where_uses_columns(const struct sqt_where *where, unsigned table, unsigned from, unsigned until);
 
+/* Between which values a number of the first table lies, wherever a row matches; INT64_MIN and INT64_MAX: anything. */
+void sqt_where_bounds(const struct sqt_where *where, unsigned column, int64_t *least, int64_t *most);
+
 void sqt_where_free(struct sqt_where *where);
 
 #endif

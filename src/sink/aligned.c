@@ -24,6 +24,7 @@
 #define CELL_MOST 240
 #define CELL_ROOM (SQT_VISIBLE_MOST * CELL_MOST + SQT_HUMAN_ROOM)
 #define GAP 2
+#define HEAD_ROOM 600
 
 struct aligned_column {
     unsigned width; /* characters, of the header and of the rows that are held */
@@ -155,6 +156,20 @@ aligned_put(struct sqt_sink *sink, unsigned used, const char *text, unsigned wid
     return used + put;
 }
 
+/* A column's head: its name, without the unit that its values have, unless another column has that name. */
+static const char *
+aligned_head(const struct sqt_table *table, const struct sqt_column *column, char head[HEAD_ROOM])
+{
+    static const char *const units[] = {
+        [SQT_TYPE_NS] = "_ns", [SQT_TYPE_MS] = "_ms", [SQT_TYPE_PCT] = "_pct", [SQT_TYPE_BYTES] = "_bytes"};
+    const char *const unit = column->type < sizeof(units) / sizeof(*units) ? units[column->type] : NULL;
+    const size_t length = strlen(column->name), end = unit ? strlen(unit) : 0;
+    const int has = end && length > end && strcmp(column->name + length - end, unit) == 0 &&
+                    sqt_column_find(table, column->name, length - end) == table->column_count;
+    snprintf(head, HEAD_ROOM, "%.*s", (int)(has ? length - end : length), column->name);
+    return head;
+}
+
 static unsigned
 aligned_last(const struct sqt_sink *sink)
 {
@@ -172,9 +187,10 @@ aligned_header(struct sqt_sink *sink)
     unsigned used = 0;
     for (unsigned i = 0; i < sink->column_count; ++i) {
         const struct sqt_column *const column = aligned_column_of(sink, i);
+        char head[HEAD_ROOM];
         if (sink->aligned->columns[i].shown)
-            used = aligned_put(sink, used, column->name, sink->aligned->columns[i].width, aligned_is_left(column->type),
-                               i == last);
+            used = aligned_put(sink, used, aligned_head(sink->table, column, head), sink->aligned->columns[i].width,
+                               aligned_is_left(column->type), i == last);
     }
 }
 
@@ -224,11 +240,11 @@ show_stages(struct sqt_sink *sink, unsigned *used)
     struct sqt_aligned *const a = sink->aligned;
     if (strcmp(sink->table->name, sqt_tables[SQT_TABLE_requests].name) != 0)
         return;
-    uint64_t left = sqt_parts_of_total;
+    uint64_t left = sqt_parts_of_total; /* all of them are among the first 64 columns */
     for (;;) {
         unsigned most = sink->column_count;
         for (unsigned i = 0; i < sink->column_count; ++i)
-            if ((left >> sink->columns[i] & 1) &&
+            if (sink->columns[i] < 64 && (left >> sink->columns[i] & 1) &&
                 (most == sink->column_count || a->columns[i].sum > a->columns[most].sum))
                 most = i;
         if (most == sink->column_count)
@@ -277,7 +293,8 @@ aligned_settle(struct sqt_sink *sink)
         return;
     a->settled = 1;
     for (unsigned i = 0; i < sink->column_count; ++i) {
-        const unsigned length = aligned_length(aligned_column_of(sink, i)->name);
+        char head[HEAD_ROOM];
+        const unsigned length = aligned_length(aligned_head(sink->table, aligned_column_of(sink, i), head));
         if (length > a->columns[i].width && !sink->no_header)
             a->columns[i].width = length;
     }
@@ -317,6 +334,10 @@ void
 sqt_aligned_row(struct sqt_sink *sink, const union sqt_cell *row)
 {
     struct sqt_aligned *const a = sink->aligned;
+    if (sqt_paragraphs_wanted(sink)) {
+        sqt_paragraphs_row(sink, row);
+        return;
+    }
     if (!a->settled && a->rows < HELD) {
         aligned_hold(sink, row);
         return;
@@ -337,13 +358,14 @@ void
 sqt_aligned_header(struct sqt_sink *sink)
 {
     struct sqt_aligned *const a = sink->aligned = sqt_zeroed(1, sizeof(*sink->aligned));
-    a->cells = sqt_zeroed((size_t)HELD * sink->column_count, sizeof(*a->cells));
+    if (!sqt_paragraphs_wanted(sink))
+        a->cells = sqt_zeroed((size_t)HELD * sink->column_count, sizeof(*a->cells));
 }
 
 void
 sqt_aligned_comment(struct sqt_sink *sink, const char *key, const char *text)
 {
-    if (sink->aligned)
+    if (sink->aligned && !sqt_paragraphs_wanted(sink))
         aligned_settle(sink);
     sqt_tsv_comment(sink, key, text);
 }
@@ -369,8 +391,10 @@ sqt_aligned_finish(struct sqt_sink *sink)
 {
     if (!sink->aligned)
         return;
-    aligned_settle(sink);
-    say_left_out(sink);
+    if (!sqt_paragraphs_wanted(sink)) {
+        aligned_settle(sink);
+        say_left_out(sink);
+    }
     free(sink->aligned);
     sink->aligned = NULL;
 }

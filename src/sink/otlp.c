@@ -63,6 +63,7 @@ otlp_start(struct sqt_job *job)
     }
 OTLP_TAKES(request, const struct sqt_xact)
 OTLP_TAKES(connection, const struct sqt_attempt)
+OTLP_TAKES(sent, const struct sqt_try_row)
 OTLP_TAKES(waited, const struct sqt_wait)
 OTLP_TAKES(swap, struct sqt_swap)
 #undef OTLP_TAKES
@@ -71,6 +72,18 @@ static void
 otlp_unlogged(void *context, const struct sqt_xact *xact)
 {
     sqt_otlp_unlogged(((struct sqt_job *)context)->state, xact);
+}
+
+static void
+otlp_charge(void *context, const struct sqt_charge *charge)
+{
+    sqt_otlp_charge(((struct sqt_job *)context)->state, charge);
+}
+
+static void
+otlp_recharge(void *context, const struct sqt_charge *charge)
+{
+    sqt_otlp_recharge(((struct sqt_job *)context)->state, charge);
 }
 
 static void
@@ -85,7 +98,7 @@ otlp_finish(struct sqt_job *job)
     struct sqt_otlp *const otlp = job->state;
     sqt_otlp_finish(otlp);
     sqt_job_note_bound(job, sqt_otlp_forgotten(otlp),
-                       "spans were left out, because too many waited for their requests");
+                       "spans were left out, because too many waited for their requests, or waited too long");
     sqt_otlp_free(otlp);
 }
 
@@ -93,9 +106,12 @@ const struct sqt_family sqt_otlp_family = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
     .start = otlp_start,
-    .consumer = {.request = otlp_request,
+    .consumer = {.charge = otlp_charge,
+                 .recharge = otlp_recharge,
+                 .request = otlp_request,
                  .unlogged = otlp_unlogged,
                  .connection = otlp_connection,
+                 .sent = otlp_sent,
                  .wait = otlp_waited,
                  .io = otlp_io,
                  .swap = otlp_swap},

@@ -25,6 +25,9 @@ struct sqt_sink {
     unsigned comments;                        /* of chrome/chrome.c, since the header or before it */
     struct sqt_ctf *ctf;                      /* of ctf.c */
     const struct sqt_otlp_sampling *sampling; /* for otlp.c: which requests it tells of */
+    const char *name;                         /* of the output file, for plot/plot.c; NULL: it has none */
+    struct sqt_plot *plot;                    /* of plot/plot.c */
+    int nothing;                              /* there is nothing to draw */
     /* of aligned.c */
     unsigned width;    /* characters of a line; 0: no bound */
     int columns_given; /* the columns were asked for, so all are shown */
@@ -38,6 +41,7 @@ struct sqt_sink_type {
     const char *table;               /* it prints this table only; NULL: all, and figures */
     const struct sqt_family *family; /* takes the place of the table's; NULL: that */
     int directory;                   /* the output is a directory */
+    int figures;                     /* it prints figures only */
     int follows;                     /* goes with --follow */
     int sourced;                     /* its family asks where things come from */
     int many;                        /* it takes several tables, by default all whose rows are things; no sink does */
@@ -79,8 +83,23 @@ void sqt_chrome_finish(struct sqt_sink *sink);
 void sqt_ctf_events(struct sqt_sink *sink, const struct sqt_run *run, int64_t since, int64_t until);
 void sqt_ctf_finish(struct sqt_sink *sink);
 
+/* json-rows.c */
+void sqt_json_comment(struct sqt_sink *sink, const char *key, const char *text);
+void sqt_json_row(struct sqt_sink *sink, const union sqt_cell *row);
+
+/* paragraphs.c */
+/* Whether sqt_aligned_row() prints paragraphs in place of a table. */
+int sqt_paragraphs_wanted(const struct sqt_sink *sink);
+void sqt_paragraphs_row(struct sqt_sink *sink, const union sqt_cell *row);
+
 /* otlp.c */
 extern const struct sqt_family sqt_otlp_family;
+
+/* plot/plot.c */
+void sqt_plot_comment(struct sqt_sink *sink, const char *key, const char *text);
+void sqt_plot_header(struct sqt_sink *sink);
+void sqt_plot_row(struct sqt_sink *sink, const union sqt_cell *row);
+void sqt_plot_finish(struct sqt_sink *sink);
 
 /* tsv.c, tsv-events.c */
 void sqt_tsv_comment(struct sqt_sink *sink, const char *key, const char *text);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "format/event-xid.h"
 #include "row/raw.h"
 #include "base/memory.h"
 #include "base/visible.h"
@@ -12,7 +13,7 @@
 #include "sink.h"
 
 /* Longest line but for texts of definitions. */
-#define LINE_MAX_BYTES 160
+#define LINE_MAX_BYTES 192
 #define DEFINITION_MAX 256
 #define DEFINITION_ROOM (SQT_VISIBLE_MOST * (DEFINITION_MAX + 4))
 #define EVENT_NUMBERS 512
@@ -23,11 +24,13 @@ struct pattern {
     unsigned char length;
     unsigned char raw[3];
     unsigned char definition[3];
+    unsigned char names; /* enum sqt_event_names */
 };
 
 struct sqt_tsv_origin {
     int known[EVENT_NUMBERS];
     struct pattern patterns[EVENT_NUMBERS];
+    struct sqt_event_xids xids;
 };
 
 static void
@@ -37,6 +40,7 @@ learn(struct pattern *pattern, const struct sqt_origin *origin, unsigned number)
     sqt_visible_text(name, sizeof(name), sqt_origin_event_name(origin, number));
     const int n = snprintf(pattern->text, sizeof(pattern->text), "\t%u\t%s\t", origin->identity.kid, name);
     pattern->length = (unsigned char)n;
+    pattern->names = (unsigned char)sqt_event_names_of(number);
     const struct sqt_event_info *const event = number < SQT_EVENTS ? &sqt_events[number] : NULL;
     for (unsigned i = 0; i < 3; ++i) {
         unsigned definition = 0;
@@ -115,14 +119,15 @@ sqt_tsv_events(struct sqt_sink *sink, const struct sqt_run *run, int64_t since, 
     for (size_t i = 0; i < run->count; ++i) {
         const struct sqt_record *const r = &run->records[i];
         const int64_t at = sqt_line_ns(&run->line, r->time);
-        if (__builtin_expect(at < since || at >= until, 0))
-            continue;
         const unsigned number = r->event < EVENT_NUMBERS ? r->event : EVENT_NUMBERS - 1;
         struct pattern *const pattern = &state->patterns[number];
         if (__builtin_expect(!state->known[number], 0)) {
             learn(pattern, run->origin, r->event);
             state->known[number] = number != EVENT_NUMBERS - 1;
         }
+        const uint64_t xid = sqt_event_xid(&state->xids, r, (enum sqt_event_names)pattern->names);
+        if (__builtin_expect(at < since || at >= until, 0))
+            continue;
         char *const start = sqt_out_room(&sink->out, LINE_MAX_BYTES + 3 * DEFINITION_ROOM);
         char *p = start;
         if (__builtin_expect(at >= second_from && at - second_from < 1000000000, 1)) {
@@ -142,6 +147,11 @@ sqt_tsv_events(struct sqt_sink *sink, const struct sqt_run *run, int64_t since, 
         p = tsv_events_put_field(p, run, pattern, 1, r->arg);
         *p++ = '\t';
         p = tsv_events_put_field(p, run, pattern, 2, r->aux);
+        *p++ = '\t';
+        if (xid)
+            p = sqt_put_unsigned(p, xid);
+        else
+            *p++ = '-';
         *p++ = '\n';
         sink->out.used += (size_t)(p - start);
         ++sink->rows;

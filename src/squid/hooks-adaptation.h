@@ -128,6 +128,17 @@ ServiceFails(const Request *request)
     }
 }
 
+/// the service that was asked last has ended in the middle of its answer, whose begin may be with the client already
+template <class Request>
+inline void
+ServiceCutsAnswer(const Request &request)
+{
+    if (sqt_on(SQT_GROUP_CLIENT)) {
+        sqt_emit(SQT_EV_ADAPT_FAILED, XactOf(request), 0, SQT_WAIT_CUT);
+        StayOnStack();
+    }
+}
+
 /// al: of the transaction whose service does not answer in time, nil for OPTIONS
 template <class LogEntryPointer>
 inline void

@@ -9,8 +9,8 @@
 #define SQT_SQUID_HOOKS_CLIENT_H
 
 #include "hooks-helpers.h"
-
-#include <strings.h>
+#include "notes.h"
+#include "trace-context.h"
 
 namespace Sqtrace
 {
@@ -85,37 +85,20 @@ __attribute__((noinline, cold)) void
 EmitContext(const uint64_t xact, const Value &value)
 {
     sqt_traceparent context;
+    const bool forwards = sqt_trace_context == SQT_CONTEXT_FORWARD && sqt_on(SQT_GROUP_SERVER) && value.size() < 256;
+    const uint32_t forwarded = forwards ? SQT_CONTEXT_FORWARDED : 0;
     if (sqt_traceparent_parse(value.rawBuf(), value.size(), &context) == 0)
-        sqt_emit_pair(SQT_PAIR(SQT_EV_TRACE_CONTEXT, SQT_EV_PART_TRACE_ID), xact, context.parent, context.flags,
-                      context.trace_high, context.trace_low, 0);
+        sqt_emit_pair(SQT_PAIR(SQT_EV_TRACE_CONTEXT, SQT_EV_PART_TRACE_ID), xact, context.parent,
+                      context.flags | forwarded, context.trace_high, context.trace_low, 0);
 }
 
-/// whether it is a field traceparent, for which Squid has no number
-template <class Field>
-inline bool
-IsContext(const Field &field)
-{
-    static const char name[] = "traceparent";
-    const size_t size = sizeof(name) - 1;
-    return field.id == decltype(field.id)::OTHER && field.name.length() == size &&
-           strncasecmp(field.name.rawContent(), name, size) == 0;
-}
-
-/// Looks for the request's field traceparent.  Several of them say nothing.
+/// looks for the request's field traceparent
 template <class Header>
 __attribute__((noinline)) void
 ContextIsLookedFor(const uint64_t xact, const Header &header)
 {
-    auto found = header.entries.end();
-    for (auto i = header.entries.begin(); i != header.entries.end(); ++i) {
-        if (!*i || !IsContext(**i)) // a field that was deleted is nil
-            continue;
-        if (found != header.entries.end())
-            return;
-        found = i;
-    }
-    if (found != header.entries.end())
-        EmitContext(xact, (*found)->value);
+    if (const auto *const field = ContextOf(header))
+        EmitContext(xact, field->value);
 }
 
 template <class Http>
@@ -512,13 +495,13 @@ TunnelOpens(bool &open, const RequestPointer &request, const HttpPointer &http, 
 
 template <class RequestPointer>
 inline void
-TunnelCloses(bool &open, const RequestPointer &request)
+TunnelCloses(bool &open, const RequestPointer &request, const bool timedOut)
 {
     if (!open)
         return;
     open = false;
     if (sqt_on(SQT_GROUP_CLIENT))
-        sqt_emit(SQT_EV_TUNNEL_END, XactOf(request), 0, 0);
+        sqt_emit(SQT_EV_TUNNEL_END, XactOf(request), 0, timedOut);
 }
 
 /* ---- the end of a transaction ---- */
@@ -580,6 +563,8 @@ TransactionEnds(Http &http, const Entry *entry)
         size = static_cast<uint64_t>(entry->contentLen());
     else if (al->reply != nullptr && al->reply->content_length >= 0)
         size = static_cast<uint64_t>(al->reply->content_length);
+    if (__builtin_expect(sqt_note_count, 0))
+        EmitNotes(XactOfClient(http), al->notes);
     EmitEnd(al, XactOfClient(http), size, http.sqtrace.object,
             http.sqtrace.flags | ReasonOfMiss(http, entry) << SQT_XACT_MISS_SHIFT);
 }

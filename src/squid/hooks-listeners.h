@@ -54,6 +54,7 @@ EmitAccept(const ConnectionPointer &conn, Port &port)
 {
     const auto waited = sqt_accept_wait(conn->fd);
     const auto listener = ListenerOf(port);
+    conn->sqtraceOfClient = true;
     sqt_emit_pair(SQT_PAIR(SQT_EV_CONN_ACCEPT, SQT_EV_PART_LISTENER), ConnOf(conn), static_cast<uint64_t>(conn->fd),
                   port.s.port(), 0, waited, listener);
     if (waited + 1 > SQT_ACCEPT_LATE_MS && sqt_on(SQT_GROUP_SAMPLE) && port.listenConn != nullptr)
@@ -82,6 +83,17 @@ AcceptGoesOn(const PortPointer &port)
         return;
     port->sqtrace.putOff = false;
     sqt_emit(SQT_EV_ACCEPT_RESUMED, ListenerOf(*port), 0, 0);
+    StayOnStack();
+}
+
+/// a client has as many connections as client_ip_max_connections allows: its next one, on that port, is closed at once
+template <class PortPointer>
+inline void
+ConnectionIsOverLimit(const PortPointer &port)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT) || !(port != nullptr))
+        return;
+    sqt_emit(SQT_EV_CONN_OVER_LIMIT, ListenerOf(*port), 0, 0);
     StayOnStack();
 }
 

@@ -87,6 +87,27 @@ NumberOfAclNamedBy(const void *name)
     return NumberOfAcl(text.rawContent(), text.length());
 }
 
+__attribute__((noinline, cold)) inline void
+LearnAcl(sqt_known_acl &known, const Checked &acl)
+{
+    known.name = acl.name;
+    known.number = acl.number(acl.name);
+}
+
+/// shows live readers the ACL that is being checked now, and returns what they saw before
+inline uint32_t
+ShowAcl(const Checked &acl)
+{
+    if (!sqt_acl_now)
+        return 0;
+    const uint32_t before = *sqt_acl_now;
+    sqt_known_acl &known = sqt_known_acls[(reinterpret_cast<uintptr_t>(acl.name) >> 4) % SQT_KNOWN_ACLS];
+    if (known.name != acl.name)
+        LearnAcl(known, acl);
+    __atomic_store_n(sqt_acl_now, known.number, __ATOMIC_RELAXED);
+    return before;
+}
+
 /// an ACL is being checked as long as this lives, however the check ends; then the one around it is, if there is one
 class AclCheck
 {
@@ -94,20 +115,28 @@ public:
     __attribute__((always_inline)) explicit AclCheck(const char *name) : around(CheckedAcl())
     {
         CheckedAcl() = {name, NumberOfAclNamed};
+        shown = ShowAcl(CheckedAcl());
         PartBegins();
     }
     template <class Text>
     __attribute__((always_inline)) explicit AclCheck(const Text &name) : around(CheckedAcl())
     {
         CheckedAcl() = {&name, NumberOfAclNamedBy<Text>};
+        shown = ShowAcl(CheckedAcl());
         PartBegins();
     }
-    ~AclCheck() { CheckedAcl() = around; }
+    ~AclCheck()
+    {
+        CheckedAcl() = around;
+        if (sqt_acl_now)
+            __atomic_store_n(sqt_acl_now, shown, __ATOMIC_RELAXED);
+    }
     AclCheck(const AclCheck &) = delete;
     AclCheck &operator=(const AclCheck &) = delete;
 
 private:
     const Checked around;
+    uint32_t shown; ///< to live readers, before this
 };
 
 /// from 7 on, names are SBufs

@@ -6,6 +6,7 @@
 #define SQT_SQUID_HOOKS_SAMPLES_H
 
 #include "hooks-loop.h"
+#include "hooks-settings.h"
 
 namespace Sqtrace
 {

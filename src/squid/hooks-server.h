@@ -8,6 +8,7 @@
 #define SQT_SQUID_HOOKS_SERVER_H
 
 #include "hooks-dns.h"
+#include "trace-context.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -294,18 +295,25 @@ HandshakeIsCancelled(uint64_t &shaking, const RequestPointer &request)
 
 /* ---- the ends of connections ---- */
 
-/// not a part of its caller, which stays small enough to be a part of Comm::Connection::close()
+/// Not a part of its caller, which stays small enough to be a part of Comm::Connection::close().  Of a client there is
+/// something to say only if segments were sent again.
 template <class Connection>
 __attribute__((noinline)) void
-EmitServerClose(const Connection &conn)
+EmitClose(const Connection &conn)
 {
     struct sqt_tcp tcp;
     const uint64_t id = static_cast<uint64_t>(conn.id.value);
-    if (conn.sqtraceToServer && sqt_tcp_of(conn.fd, &tcp) == 0)
+    const bool server = conn.sqtraceToServer && sqt_on(SQT_GROUP_SERVER);
+    const bool client = conn.sqtraceOfClient && sqt_on(SQT_GROUP_CLIENT);
+    const bool known = (server || client) && sqt_tcp_of(conn.fd, &tcp) == 0;
+    if (server && known)
         sqt_emit_pair(SQT_PAIR(SQT_EV_SERVER_CLOSE, SQT_EV_PART_TCP), id, tcp.received, tcp.rtt_us, tcp.least_rtt_us,
                       tcp.sent_again, tcp.out_of_order);
-    else if (conn.sqtraceToServer)
+    else if (server)
         sqt_emit(SQT_EV_SERVER_CLOSE, id, 0, 0);
+    if (client && known && tcp.sent_again)
+        sqt_emit_pair(SQT_PAIR(SQT_EV_CLIENT_RESENT, SQT_EV_PART_CLIENT_RESENT), id, tcp.busy_us, tcp.sent_again,
+                      tcp.sent, tcp.unacked, tcp.rtt_us);
     StayOnStack();
 }
 
@@ -314,26 +322,59 @@ template <class Connection>
 inline void
 ConnectionCloses(const Connection &conn)
 {
-    if (sqt_on(SQT_GROUP_SERVER))
-        EmitServerClose(conn);
+    if (sqt_on(SQT_GROUP_SERVER | SQT_GROUP_CLIENT))
+        EmitClose(conn);
 }
 
 /* ---- one try: the request out, the reply in ---- */
+
+/// the number of the try that was dispatched last; the job that sends its request is made right then
+inline uint32_t &
+LastTry()
+{
+    static uint32_t tries = 0;
+    return tries;
+}
 
 template <class RequestPointer, class ConnectionPointer>
 inline void
 RequestIsDispatched(const RequestPointer &request, const ConnectionPointer &conn, const int tries)
 {
-    if (sqt_on(SQT_GROUP_SERVER))
-        EmitServer(SQT_EV_DISPATCH, request, ConnOf(conn), static_cast<uint32_t>(tries));
+    if (!sqt_on(SQT_GROUP_SERVER))
+        return;
+    LastTry() = static_cast<uint32_t>(tries);
+    EmitServer(SQT_EV_DISPATCH, request, ConnOf(conn), static_cast<uint32_t>(tries));
 }
 
 template <class ConnectionPointer>
 inline void
 ServerIsUsed(ServerState &state, const ConnectionPointer &conn)
 {
-    if (sqt_on(SQT_GROUP_SERVER))
-        state.conn = ConnOf(conn);
+    if (!sqt_on(SQT_GROUP_SERVER))
+        return;
+    state.conn = ConnOf(conn);
+    state.tries = LastTry();
+}
+
+/// puts Squid's own span in the place of the caller's.  Apart, as few requests have the field.
+template <class Header>
+__attribute__((noinline, cold)) void
+SendOwnSpan(const uint64_t xact, const uint32_t tries, const Header &header)
+{
+    char text[256];
+    auto *const field = ContextOf(header);
+    if (field &&
+        sqt_traceparent_forward(field->value.rawBuf(), field->value.size(), xact, tries, text, sizeof text) == 0)
+        field->value = text;
+}
+
+/// the header that the server gets is complete
+template <class RequestPointer, class Header>
+inline void
+RequestHeaderIsMade(const ServerState &state, const RequestPointer &request, const Header &header)
+{
+    if (__builtin_expect(sqt_trace_context == SQT_CONTEXT_FORWARD, 0) && sqt_on(SQT_GROUP_SERVER) && state.conn)
+        SendOwnSpan(XactOf(request), state.tries, header);
 }
 
 /// the server side wants request body bytes, and the client has not sent them

@@ -74,7 +74,8 @@ struct Bringer {
 
 /// what sqtrace keeps in each Client, the job that talks to a server
 struct ServerState {
-    uint64_t conn = 0; ///< the connection, which the job gives up before it ends
+    uint64_t conn = 0;  ///< the connection, which the job gives up before it ends
+    uint32_t tries = 0; ///< which try this is, from 1
     bool waitsForBody = false;
     bool adapting = false; ///< the response is in an adaptation chain
     bool done = false;

@@ -96,7 +96,8 @@ alarm_find_column(struct alarm_reader *r, struct alarm *a, size_t length)
         const char *const others = sqt_tables_with(text, r->next, length);
         sqt_nearest_init(&nearest, r->next, length);
         for (unsigned i = 0; i < t->column_count; ++i)
-            sqt_nearest_offer(&nearest, t->columns[i].name);
+            if (*t->columns[i].name != '\t')
+                sqt_nearest_offer(&nearest, t->columns[i].name);
         return sqt_parse_error_at(&r->error, r->next, "%s has no column '%.*s'; %s", t->name,
                                   length < 64 ? (int)length : 64, r->next,
                                   others ? others : sqt_nearest_text(&nearest, "", "--list shows them"));

@@ -47,7 +47,7 @@ sqt_tally_new(const struct sqt_tally_form_by *form)
     struct sqt_tally *const t = sqt_zeroed(1, sizeof(*t));
     t->form = form;
     t->groups.size = sizeof(struct tally_group);
-    t->groups.most = SQT_TALLY_GROUPS;
+    t->groups.most = form->by.most ? form->by.most : SQT_TALLY_GROUPS;
     t->set.budget = SQT_TALLY_VALUES;
     return t;
 }

@@ -31,6 +31,7 @@ struct sqt_tally_by {
     unsigned key_count;
     unsigned of;   /* column whose values are summed up; column_count of the table: none */
     int64_t width; /* ns, of a group of times */
+    size_t most;   /* groups that are kept; 0: SQT_TALLY_GROUPS */
 };
 
 struct sqt_tally_form_by {

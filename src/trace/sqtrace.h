@@ -171,6 +171,17 @@ uint32_t sqt_waited_number(enum sqt_waited kind, const char *name);
 #define SQT_ACLS 1000
 uint32_t sqt_define_acl(const char *name, size_t length);
 
+/* The numbers of ACLs by the addresses of their names, and where live readers see which one is being checked: a word of the
+ * ring, NULL while group loop is off.  Whoever checks stores its number there, and what was there before when it is done.
+ * Main thread.  libsqtrace empties the table when Squid is reconfigured, and when the ring is another one. */
+struct sqt_known_acl {
+    const void *name; /* NULL: free */
+    uint32_t number;
+};
+#define SQT_KNOWN_ACLS 64
+extern struct sqt_known_acl sqt_known_acls[SQT_KNOWN_ACLS];
+extern uint32_t *sqt_acl_now;
+
 /* Which names a trace may hold: names= of sqtrace_log. */
 enum sqt_names {
     SQT_NAMES_OFF,        /* none of servers, and neighbours and services by their place or a number */
@@ -345,6 +356,9 @@ struct sqt_tcp {
     uint32_t least_rtt_us; /* the shortest */
     uint32_t sent_again;   /* segments */
     uint32_t out_of_order; /* segments that came before others that had been sent earlier */
+    uint32_t sent;         /* segments with data, those that were sent again, too */
+    uint64_t unacked;      /* bytes that were sent, or are to be, and that the other end has not acknowledged */
+    uint64_t busy_us;      /* in which bytes were on their way, but those in which the other end had no room */
 };
 
 /* Asks the kernel.  What an older kernel does not say is 0.  Returns 0, or -1 if fd is no connected TCP socket. */
@@ -366,9 +380,44 @@ struct sqt_traceparent {
  * or -1 and leaves *to as it was. */
 int sqt_traceparent_parse(const char *text, size_t size, struct sqt_traceparent *to);
 
-/* 1 if the present trace records valid fields traceparent of requests, else 0: trace_context= of sqtrace_log.  Main thread;
+/* Writes the same field with the id of a span of Squid's own in place of the caller's: that of a try to send the request of
+ * this transaction to a server (1: the first), as the readers of the present trace make it.  All else of the field stays.
+ * Returns 0, or -1 if the field is not valid, or has no room with its NUL; `to` is then as it was.  Main thread. */
+int sqt_traceparent_forward(const char *text, size_t size, uint64_t xact, uint32_t tries, char *to, size_t to_size);
+/* The id of the present trace's ring, for that; written only by libsqtrace. */
+extern uint8_t sqt_span_ring[16];
+
+/* What trace_context= of sqtrace_log says. */
+enum sqt_trace_contexts {
+    SQT_CONTEXT_OFF,
+    SQT_CONTEXT_ON,     /* valid fields traceparent of requests are recorded */
+    SQT_CONTEXT_FORWARD /* and sent on with Squid's own span */
+};
+/* What the present trace does with valid fields traceparent of requests (enum sqt_trace_contexts).  Main thread;
  * written only by libsqtrace. */
 extern int sqt_trace_context;
+
+/* ---- notes of transactions ---- */
+
+/* A name that note= of sqtrace_log has. */
+struct sqt_note {
+    char name[SQT_NOTE_NAME + 1];
+    uint32_t size;   /* of the name */
+    uint32_t salt;   /* the same value of another name has another number */
+    uint32_t values; /* that have a number of their own */
+    uint32_t last;   /* number of the value that came last, which is often the next one, too */
+    uint32_t last_size;
+    char last_value[SQT_NOTE_VALUE];
+};
+/* What the present trace takes of each transaction that is logged; 0: nothing.  Main thread; written only by libsqtrace. */
+extern unsigned sqt_note_count;
+extern struct sqt_note sqt_notes[SQT_NOTES];
+
+/* The number of a value, any bytes, of the note at that place of sqt_notes: interns its first SQT_NOTE_VALUE bytes, and only
+ * the first SQT_NOTE_VALUES values of a name; the others are "other".  A changed squid.conf that names the note again counts
+ * on.  Main thread. */
+#define SQT_NOTE_VALUES 64
+uint32_t sqt_note_number(unsigned place, const char *value, size_t size);
 
 /* ---- configuration ---- */
 
@@ -389,7 +438,8 @@ struct sqt_config {
     uint32_t groups;     /* enum sqt_group bits */
     int compression;     /* enum sqt_compression (format/compress.h) */
     int names;           /* enum sqt_names */
-    int trace_context;   /* 1: the field traceparent of requests is recorded; 0: not */
+    int trace_context;   /* enum sqt_trace_contexts */
+    char notes[SQT_NOTES][SQT_NOTE_NAME + 1]; /* names; behind the last an empty one */
     int recorder;   /* 1: a flight recorder; the ring keeps the last records, and nothing is written before the end */
     char host[256]; /* its name in traces; empty: a number made with the key of the directory */
 };

@@ -26,8 +26,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from squids import (CALLS, CONTEXT, TRACEPARENT, VARIANTS, WORKLOADS, Origin, arguments, client, environment, listening,  # noqa: E402
-                    make_dirs, prefix_of, programs, variant)
+from squids import (CALLS, CONTEXT, NOTES, TRACEPARENT, VARIANTS, WORKLOADS, Origin, arguments, client, environment,  # noqa: E402
+                    listening, make_dirs, prefix_of, programs, variant)
 from lib.env import wait_for  # noqa: E402
 from lib.proc import children  # noqa: E402
 
@@ -132,16 +132,17 @@ def main():
     parser = arguments(__doc__, default=3, help="programs of each Squid, their functions in other orders; 0: the "
                        "installed ones (default 3)")
     parser.add_argument("--requests", type=int, default=1000, help="to count (default 1000)")
-    parser.add_argument("--variant", action="append", choices=list(VARIANTS) + list(CALLS) + list(CONTEXT),
-                        help="default: all but the last four: with the account of system calls; with "
-                             "trace_context=on; requests with the field traceparent, without and with trace_context=on")
+    parser.add_argument("--variant", action="append", choices=list(VARIANTS) + list(CALLS) + list(CONTEXT) + list(NOTES),
+                        help="default: the first four; then: with the account of system calls; with "
+                             "trace_context=on and forward; requests with the field traceparent, without trace_context, on, forward; "
+                             "eight notes of which sqtrace_log names none, one, two, eight or another one")
     parser.add_argument("--keep", action="store_true", help="keep the folder with callgrind's files")
     parser.add_argument("--caches", action="store_true", help="misses of simulated caches, too")
     options = parser.parse_args()
     if options.caches:
         OPTIONS.extend(CACHES)
     chosen = options.variant or list(VARIANTS)
-    VARIANTS.update({**CALLS, **CONTEXT})
+    VARIANTS.update({**CALLS, **CONTEXT, **NOTES})
     env = environment(options)
     env.keep = options.keep
     try:

@@ -124,8 +124,14 @@ VARIANTS = {
 }
 # With --calls: the account of system calls.
 CALLS = {"with calls": ("squid", "events=client,server,store,diskop,loop,digest,sample,syscall")}
-# The header field traceparent is looked for in requests without it, sent and not looked for, and sent and recorded.
-CONTEXT = {"with context": ("squid", "trace_context=on"), "field sent": ("squid", ""), "context sent": ("squid", "trace_context=on")}
+# The header field traceparent is looked for in requests without it, sent and not looked for, sent and recorded; and the same
+# where Squid sends a span of its own on.
+CONTEXT = {"with context": ("squid", "trace_context=on"), "forward": ("squid", "trace_context=forward"), "field sent": ("squid", ""),
+           "context sent": ("squid", "trace_context=on"), "forward, context sent": ("squid", "trace_context=forward")}
+# Notes that squid.conf makes and sqtrace_log does not name, and one, two and eight that it names.
+NOTES = {"notes made": ("squid", ""), "1 note": ("squid", "note=n1"), "2 notes": ("squid", "note=n1,n2"),
+         "8 notes": ("squid", "note=n1,n2,n3,n4,n5,n6,n7,n8"), "note missing": ("squid", "note=n9")}
+NOTE_LINES = "".join("note n%d value%d all\n" % (n, n) for n in range(1, 9))
 TRACEPARENT = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 # And who else gives one of an unpatched Squid: name -> what is started beside it.
 OBSERVERS = {
@@ -189,7 +195,8 @@ def variant(env, name, workload, **more):
     dirs = [kind for kind in work.dirs if kind != "rock"]
     if "rock" in work.dirs:
         lines += "cache_dir rock {folder}/cache-rock 64\n"
-    letter = "abcdefghij"[[*VARIANTS, *OBSERVERS].index(name)]  # a service's name is short
+    lines += NOTE_LINES if name in NOTES else ""
+    letter = "abcdefghijklmnopqrst"[[*VARIANTS, *OBSERVERS].index(name)]  # a service's name is short
     number = "%d%s" % (list(WORKLOADS).index(workload), letter)
     squid = Squid(env, number, prefix=prefix_of(env, name), trace=trace, dirs=dirs, lines=lines, workers=work.workers,
                   **more)

@@ -4,11 +4,11 @@
 
 usage: watchers.py BUILDDIR [RECORDS [RATE [TOOLS]]]
 
-live-traffic of BUILDDIR traces RECORDS records (100 million) at RATE a second (300,000) in a folder in memory.  Meanwhile
+live-traffic of BUILDDIR traces RECORDS records (100 million) at RATE a second (150,000) in a folder in memory.  Meanwhile
 the exporter, scraped each second, and the screen of sqtrace-top follow it; TOOLS is the build with the programs under
 test, one with sanitizers, say, if it is not BUILDDIR.  ASan may keep 8 MB of freed memory.  After each tenth it prints the private memory of both, and how
-many descriptors they have.  It fails if memory after the last tenth is over 1.05 times that after the first, if there
-are more descriptors, if the exporter's counters went back or missed records, or if a program ended badly.
+many descriptors they have.  Both look back five minutes.  It fails if memory after the last tenth is over 1.05 times that
+after the first tenth that has as much behind it, if there are more descriptors than after the first of all, if the exporter's counters went back or missed records, or if a program ended badly.
 """
 import fcntl
 import os
@@ -25,6 +25,7 @@ import time
 import urllib.request
 
 SCRAPE_S = 1.0
+BACK_S = 300  # findings and the screen look back so far
 
 
 def private(pid):
@@ -128,9 +129,12 @@ def watch(build, tools, records, rate, folder):
         wrong.append("a counter went back")
     if len(rows) < 9:
         wrong.append("only %d tenths" % len(rows))
+    full = int(-(-BACK_S // tenth)) - 1  # the row after which nothing is added
+    if full >= len(rows) - 1:
+        wrong.append("it is over before five minutes are full and a tenth more")
     for at, name in ((0, "exporter: memory"), (2, "top: memory")):
-        if rows[-1][at] > 1.05 * rows[0][at]:
-            wrong.append("%s is %.3f times what it was" % (name, rows[-1][at] / rows[0][at]))
+        if full < len(rows) and rows[-1][at] > 1.05 * rows[full][at]:
+            wrong.append("%s is %.3f times what it was" % (name, rows[-1][at] / rows[full][at]))
     for at, name in ((1, "exporter: descriptors"), (3, "top: descriptors")):
         if rows[-1][at] > rows[0][at]:
             wrong.append("%s: %d, they were %d" % (name, rows[-1][at], rows[0][at]))
@@ -144,7 +148,7 @@ def watch(build, tools, records, rate, folder):
 def main():
     os.environ["ASAN_OPTIONS"] = "quarantine_size_mb=8:" + os.environ.get("ASAN_OPTIONS", "")
     build = sys.argv[1]
-    records, rate = (int(word) for word in (sys.argv[2:4] + ["100000000", "300000"][len(sys.argv[2:4]):]))
+    records, rate = (int(word) for word in (sys.argv[2:4] + ["100000000", "150000"][len(sys.argv[2:4]):]))
     with tempfile.TemporaryDirectory(prefix="sqtrace-bench-", dir="/dev/shm") as folder:
         wrong = watch(build, (sys.argv[4:] + [build])[0], records, rate, folder)
     for line in wrong:

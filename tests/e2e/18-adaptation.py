@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 
-from lib import access, dump, rows
+from lib import access, dump, rows, timeouts
 from lib.adaptation import Scene, check_known, check_many, check_pairs, check_services, took
 from lib.client import Broken, Client
 from lib.clocks import MS, Agreement
@@ -64,6 +64,8 @@ def slow_origin(env):
 
 # ---- what goes wrong ----
 
+TIMEOUT_S = 2  # of Squid, for services
+
 TROUBLE = [
     # name, arguments, the answer's status
     ("error", {"reqmod": "wait=50;do=error"}, 500),
@@ -79,7 +81,7 @@ TROUBLE = [
 
 def trouble(env):
     """Errors, bypasses and services that vanish: the time until then is adapt, and the chain is closed."""
-    scene = Scene(env, IcapServer(env), "icap_io_timeout 2 seconds\n")
+    scene = Scene(env, IcapServer(env), "icap_io_timeout %d seconds\n" % TIMEOUT_S)
     with Client(scene.squid.client_address()) as client:
         scene.warm(client)
         for name, want, status in TROUBLE:
@@ -96,7 +98,7 @@ def trouble(env):
             client.send(client.head("GET", scene.origin.url("left.%d" % n), "left.%d" % n, ["X-%s: do=never" % kind]))
             time.sleep(0.2)
             client.close()
-    time.sleep(3)  # until what was left behind has timed out
+    time.sleep(timeouts.longer_s(TIMEOUT_S))  # until what was left behind has timed out
     entries = scene.service.entries()
     found = {line.xtag: row for line, row in scene.stop()}
     for name, want, status in TROUBLE + [("midway", {}, 200)]:
@@ -107,6 +109,8 @@ def trouble(env):
             rows.check_stage(env, found[tag], "adapt_ns", wanted, 3 * MS, tag)
             if status == 500:
                 env.equal(found[tag]["outcome"], "error", tag + ": outcome")
+    cut = [row for row in dump.table(env, scene.squid.directory, "waits") if row["outcome"] == "cut"]
+    env.equal(sorted(row["xid"] for row in cut), sorted(found["midway.%d" % n]["xid"] for n in range(3)), "answers that are cut")
     for n in range(2):
         row = found["left.%d" % n]
         env.check(row["outcome"] == "aborted" and 190 * MS <= row.ns("adapt_ns") <= 260 * MS + env.held.during(row),

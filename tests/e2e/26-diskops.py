@@ -60,7 +60,7 @@ def units(env, squid):
     for line in dump.Dump(env, squid.directory, "events").text.split("\n"):
         if not line or line[0] in "#t":
             continue
-        at, kid, event, *values = line.split("\t")
+        at, kid, event, *values, _xid = line.split("\t")
         if event.startswith("PART_"):
             unit[6].append((event, *values))
             continue

@@ -451,7 +451,7 @@ WRONG = [  # what the proxy does, the column that counts it, exit status
     ("a reset in the body", broken_off, "reset", 0),
     ("nothing at all", lambda connection, _: time.sleep(20), "timeout", 3),
     ("an error", lambda connection, _: connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"),
-     "status", 0),
+     "status", 3),  # each answer is an error
 ]
 
 

@@ -2,6 +2,7 @@
 """Which server a request waited for: names of servers, the table of servers, and what names= keeps out of a trace."""
 
 import base64
+import json
 import os
 import random
 import re
@@ -29,6 +30,15 @@ never_direct allow by_peer
 always_direct allow !by_peer
 logformat where %master_xaction %<a:%<p
 access_log stdio:{{folder}}/where.log logformat=where
+acl tardy urlpath_regex tardy
+acl marked annotate_transaction speed=low
+acl more annotate_transaction way+=a;"b"
+acl two annotate_transaction way+=second
+http_access allow tardy marked
+http_access allow by_peer more two
+note direct yes !by_peer
+logformat notes %master_xaction %{{speed}}note %{{way}}note %{{direct}}note
+access_log stdio:{{folder}}/notes.log logformat=notes
 """.format(parent=parent)).start()
     with Client(squid.client_address()) as client:
         for n in range(count):
@@ -73,8 +83,8 @@ def check_table(env, squid, found):
 
 def everything(squid, env):
     """All that can be read from a trace: each table as text, and the files themselves, uncompressed."""
-    listed = run([env.tool("sqtrace-dump"), "--help"], 20).stdout
-    names = re.search("^tables: (.*)", listed, re.M).group(1).split()
+    listed = run([env.tool("sqtrace-dump"), "--list"], 20).stdout
+    names = re.findall("^table ([^ ]*) - ", listed, re.M)
     env.check(len(names) > 20, "tables: %s" % names)
     texts = [dump.Dump(env, squid.directory, table=name).text for name in names]
     texts.append(dump.Dump(env, squid.directory, options=["--format=chrome"]).text)
@@ -97,10 +107,29 @@ def configured(env):
 
 
 def servers(env):
-    found, where, squid = load(env, "servers", count=4)
+    found, where, squid = load(env, "servers note=speed,way", count=4)
     by_address = check_one_to_one(env, found, where)
     env.equal({address: name for address, name in by_address.items() if name != "moon"},
               {address: address for address, name in by_address.items() if name != "moon"}, "origins by their addresses")
+    check_notes(env, squid)
+
+
+def check_notes(env, squid):
+    """Notes that squid.conf names, as columns and in groups: each as access.log has it."""
+    rows_found = dump.table(env, squid.directory, "requests", "--columns=xid,note_way,note_speed,note_direct,notes")
+    with open(os.path.join(squid.folder, "notes.log")) as log:
+        lines = {xid: [urllib.parse.unquote(text) for text in texts] for xid, *texts in map(str.split, log)}
+    env.equal({row["xid"]: [row["note_speed"], row["note_way"], "-"] for row in rows_found},
+              {xid: [speed, way, "-"] for xid, (speed, way, _) in lines.items()}, "notes as in access.log")
+    env.equal({texts[2] for texts in lines.values()}, {"yes", "-"}, "a note that sqtrace_log does not name")
+    env.equal({row["note_direct"] for row in rows_found}, {"-"}, "it is not in the trace")
+    for row in rows_found:
+        said = {name: row["note_" + name] for name in ("speed", "way") if row["note_" + name] != "-"}
+        env.equal(json.loads(row["notes"]) if row["notes"] != "-" else {}, said, "all notes")
+    spans = dump.Dump(env, squid.directory, options=["--format=otlp"]).text
+    env.equal(spans.count('"squid.note.speed","value":{"stringValue":"low"}'), 4, "attributes of spans")
+    groups = dump.table(env, squid.directory, "requests", "--group-by=note_speed", "--where=note_way=-")
+    env.equal({row["note_speed"]: row["count"] for row in groups}, {"low": "4", "-": "4"}, "groups")
 
 
 def off(env):

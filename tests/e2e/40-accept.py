@@ -16,7 +16,7 @@ import threading
 import time
 
 from lib import access, dump, rows
-from lib.client import Client, at_once
+from lib.client import Broken, Client, at_once
 from lib.env import Skip, first, free_port, wait_for
 from lib.origin import Origin
 from lib.squid import Squid
@@ -280,6 +280,103 @@ def reopened(env):
     env.check(str(squid.port) not in everything, "the port's number is in the trace")
 
 
+def over_limit(env):
+    """Connections beyond client_ip_max_connections are counted where they are closed, and the finding has their number."""
+    origin = Origin(env)
+    squid = Squid(env, trace="", dns=origin.host, lines="client_ip_max_connections 3\n").start()
+    closed = 0
+    for n in range(8):
+        clients = []
+        for k in range(6):
+            client = Client(squid.client_address())
+            client.open()
+            clients.append(client)
+        for client in clients:
+            try:
+                client.request(origin.url("l%d" % n))
+            except (Broken, ConnectionError):
+                closed += 1
+            client.close()
+        time.sleep(0.2)
+    squid.stop()
+    told = [row for row in dump.table(env, squid.directory, "incidents") if row["incident"] == "over_limit"]
+    env.check(closed >= 16, "%d connections were closed" % closed)
+    env.equal(len(told), closed, "connections over the limit")
+    env.equal({row["name"] for row in told}, {listener(squid)}, "ports")
+    env.equal(squid.log_text().count("attempting more than"), closed, "lines of cache.log")
+    found = {row["cause"]: row for row in dump.table(env, squid.directory, "findings")}
+    env.check("over_limit" in found and "%d of " % closed in found["over_limit"]["sentence"], "findings: %s" % found)
+
+
+DEAF = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # a packet filter that takes nothing: BPF_RET, 0
+SO_ATTACH_FILTER, SO_DETACH_FILTER = 26, 27
+
+
+def deafen(client):
+    """Nothing that comes reaches this client any more, as on a line that loses all."""
+    client.open().setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(DEAF)))
+
+
+def resent(env):
+    """Six clients never get an answer, six get it late, and twelve are well.  What TCP sent again is held against the
+    kernel's counter of the namespace."""
+    def again():
+        with open("/proc/thread-self/net/snmp") as file:
+            names, values = [line.split() for line in file if line.startswith("Tcp:")]
+        return int(values[names.index("RetransSegs")])
+
+    origin = Origin(env)
+    squid = Squid(env, trace="", dns=origin.host).start()
+    clients = [Client(squid.client_address()) for _ in range(24)]
+    for n, client in enumerate(clients):
+        client.request(origin.url("q%d" % n))
+    before = again()
+    for n, client in enumerate(clients[:12]):
+        deafen(client)
+        client.send(Client.head("GET", origin.url("q%d" % n)))
+    time.sleep(0.5)
+    own = again()  # with segments of the clients, which hear of no acknowledgment
+    for client in clients[6:12]:
+        client.socket.setsockopt(socket.SOL_SOCKET, SO_DETACH_FILTER, 0)
+    for client in clients[6:12]:
+        client.receive()
+    time.sleep(1.5)
+    after = again()
+    for client in clients:
+        client.close()
+    squid.stop()
+    told = [row for row in dump.table(env, squid.directory, "incidents") if row["incident"] == "client_resent"]
+    env.equal(sorted(row["result"] for row in told), ["acknowledged"] * 6 + ["unacknowledged"] * 6, "connections")
+    segments = sum(int(row["count"]) for row in told)
+    env.check(own > before and segments <= after - before <= 2 * segments + 24,
+              "%d segments were sent again, by both sides %d" % (segments, after - before))
+    for row in told:
+        took = row.ns("took_ns")
+        least, most = (1900, 2900) if row["result"] == "unacknowledged" else (200, 1700)
+        env.check(least * MS <= took <= most * MS, "bytes were on their way: %s" % row)
+    found = {row["cause"]: row for row in dump.table(env, squid.directory, "findings")}
+    env.check("undelivered" in found and "6 of 24 connections" in found["undelivered"]["sentence"], "findings: %s" % found)
+
+
+def quiet_tunnels(env):
+    """Tunnels that Squid closes because nothing comes through them, and one that its client closes."""
+    origin = Origin(env)
+    squid = Squid(env, trace="", dns=origin.host, lines="read_timeout 2 seconds\n").start()
+    for n in range(7):
+        with Client(squid.client_address()) as client:
+            client.send(client.head("CONNECT", "%s:%d" % (origin.host, origin.echo_port), "q-%d" % n))
+            env.equal(client.receive("CONNECT").status, 200, "status of the CONNECT")
+            if n:
+                client.socket.settimeout(10)
+                env.equal(client.socket.recv(1), b"", "what comes through a quiet tunnel")
+    squid.stop()
+    joined = rows.join(env, access.read(squid), dump.table(env, squid.directory, "requests"))
+    for line, row in joined:
+        env.equal(row["outcome"], "complete" if line.xtag == "q-0" else "timeout", "outcome of " + line.xtag)
+    found = {row["cause"]: row for row in dump.table(env, squid.directory, "findings")}
+    env.check("tunnel_timeouts" in found and "6 of 7" in found["tunnel_timeouts"]["sentence"], "findings: %s" % found)
+
+
 TESTS = [
     ("clients wait in the backlog while Squid stands still", first(stopped), 40),
     ("clients wait while Squid is out of descriptors", first(out_of_descriptors), 40),
@@ -287,4 +384,7 @@ TESTS = [
     ("handshakes of clients on an https_port", first(handshakes), 40),
     ("a port of two workers", first(two_workers), 40),
     ("a port is opened again, and has no name", first(reopened), 40),
+    ("connections beyond client_ip_max_connections", over_limit, 10),
+    ("segments that are sent to clients again", first(in_namespace(resent)), 30),
+    ("tunnels that a time-out closes", quiet_tunnels, 40),
 ]

@@ -11,11 +11,11 @@ import subprocess
 import threading
 import time
 import urllib.parse
-import urllib.request
 
 from lib import dump, sqload
 from lib.client import Background, Client, at_once
 from lib.env import free_port, wait_for
+from lib.exporter import Exporter, fetch
 from lib.native import TOP, preload
 from lib.origin import Origin
 from lib.small_disk import fill, small_tmpfs
@@ -27,46 +27,21 @@ PRIVATE_KB = 64 * 1024
 # Of a processor: at 1,000 requests a second, the same with --otlp, and without any requests.
 CPU_SHARE, OTLP_SHARE, IDLE_SHARE = 0.02, 0.10, 0.002
 WINDOW = "20s"
+FOR_S = 2
+IDLE_S = {False: 15, True: 600}
 SITE = os.path.join(TOP, "tools", "exporter", "site")
-
-
-def fetch(url, **headers):
-    with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=30) as answer:
-        return answer.read().decode()
-
-
-class Exporter:
-    def __init__(self, env, directory, *options, listen="127.0.0.1:0", says="follows"):
-        self.errors = env.path("exporter.err")
-        self.process = subprocess.Popen([env.tool("sqtrace-exporter"), "--listen=" + listen, *options, directory],
-                                        stderr=open(self.errors, "wb"), stdin=subprocess.DEVNULL)
-        env.on_close(self.process.kill)
-        self.address = wait_for(lambda: re.search(r"serves http://([^/]*)/metrics", self.said()), 20, "the exporter").group(1)
-        wait_for(lambda: says in self.said(), 20, "the exporter to say: " + says)
-
-    def said(self):
-        with open(self.errors, encoding="utf-8") as file:
-            return file.read()
-
-    def values(self, name):
-        """{labels: value} of a metric."""
-        found = re.findall(r"^%s\{([^}]*)\} ([0-9.]+)$" % name, fetch("http://%s/metrics" % self.address), re.M)
-        return {tuple(sorted(re.findall(r'([a-z]+)="([^"]*)"', labels))): float(value) for labels, value in found}
-
-    def private_kb(self):
-        with open("/proc/%d/smaps_rollup" % self.process.pid) as file:
-            return sum(int(line.split()[1]) for line in file if line.startswith("Private_"))
 
 
 class Prometheus:
     """Debian's, which scrapes the exporter each second; with our rules."""
 
-    def __init__(self, env, exporter, rules=os.path.join(SITE, "alerts.yml")):
+    def __init__(self, env, exporter, rules=os.path.join(SITE, "alerts.yml"),
+                 names=os.path.join(SITE, "squid-exporter-names.yml")):
         self.port = free_port()
         config = env.path("prometheus.yml")
         with open(config, "w") as file:
             file.write("global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n"
-                       "rule_files: ['%s']\n" % rules +
+                       "rule_files: ['%s', '%s']\n" % (rules, names) +
                        "scrape_configs: [{job_name: squid, static_configs: [{targets: ['%s']}]}]\n" % exporter.address)
         self.process = subprocess.Popen(["prometheus", "--config.file=" + config, "--storage.tsdb.path=" + env.path("tsdb"),
                                          "--web.listen-address=127.0.0.1:%d" % self.port], stdin=subprocess.DEVNULL,
@@ -87,17 +62,34 @@ class Prometheus:
     def firing(self):
         return {alert["labels"]["alertname"] for alert in self.ask("alerts")["alerts"] if alert["state"] == "firing"}
 
+    def fired(self):
+        """Names of the alerts that fired at any time."""
+        return {row["metric"]["alertname"] for row in self.query('max_over_time(ALERTS{alertstate="firing"}[1h])')}
+
     def query(self, text):
         return self.ask("query", query=text)["result"]
 
 
-def rows_by(env, directory, since_ns):
-    """{(kid, class): [ns]} of the requests that ended since then, in the finished trace."""
+def rows_by(env, directory, since_ns, *keys):
+    """{values of the keys: [ns]} of the requests that ended since then, in the finished trace."""
     found = collections.defaultdict(list)
-    for row in dump.table(env, directory, "requests"):
+    for row in dump.table(env, directory, "requests", "--columns=time_s,total_ns," + ",".join({"class", *keys})):
         if row["class"] != "-" and row["total_ns"] != "-" and row.wall_ns + row.ns("total_ns") >= since_ns:
-            found[row["kid"], row["class"]].append(row.ns("total_ns"))
+            found[tuple(row[key] for key in keys)].append(row.ns("total_ns"))
     return found
+
+
+def compare_notes(env, exporter, rows):
+    """Requests and their time by the value of a note."""
+    wanted = {(("note", "half"), ("value", value)): values for (value,), values in rows.items() if value != "-"}
+    counts, sums = exporter.values("sqtrace_note_requests_total"), exporter.values("sqtrace_note_request_seconds_total")
+    env.equal({labels: int(value) for labels, value in counts.items()}, {labels: len(v) for labels, v in wanted.items()},
+              "requests by note")
+    env.equal(sorted(dict(labels)["value"] for labels in counts), ["one", "two"], "values")
+    for labels, values in wanted.items():
+        total = sum(values) / 1e9
+        env.check(abs(sums.get(labels, -1) - total) <= EACH_S * len(values) + SHARE * total,
+                  "%s: the time is %s, of the rows %.6f" % (labels, sums.get(labels), total))
 
 
 def compare(env, exporter, rows):
@@ -114,21 +106,46 @@ def compare(env, exporter, rows):
 
 
 def dashboard(env, prometheus):
-    """Every query returns a series."""
+    """Every query returns a series, and so it does for each value of each variable that has such series."""
     with open(os.path.join(SITE, "dashboard.json"), encoding="utf-8") as file:
-        panels = json.load(file)["panels"]
-    queries = [target["expr"] for panel in panels for target in panel["targets"]]
+        board = json.load(file)
+    queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     for query in queries:
-        found = prometheus.query(query.replace("$__rate_interval", WINDOW).replace("$instance", ".*"))
+        found = prometheus.query(re.sub(r"\$(instance|kid|class)\b", ".*", query.replace("$__rate_interval", WINDOW)))
         env.check(found, "no series: %s" % query)
-    env.note("%d queries of the dashboard" % len(queries))
+    asked = 0
+    for variable in board["templating"]["list"][1:]:
+        metric, label = re.match(r"label_values\((.*), ([a-z]+)\)$", variable["query"]["query"]).groups()
+        rows = prometheus.query("group by (%s) (%s)" % (label, metric.replace("$instance", ".*")))
+        values = [row["metric"][label] for row in rows]
+        env.check(values, "variable %s has no values" % label)
+        for value in values:
+            for query in [query for query in queries if "$" + label in query]:
+                text = query.replace("$" + label, value).replace("$__rate_interval", WINDOW)
+                prometheus.query(re.sub(r"\$(instance|kid|class)\b", ".*", text))
+                asked += 1
+    env.note("%d queries of the dashboard, %d with a value" % (len(queries), asked))
+
+
+def old_names(env, prometheus):
+    """The names that dashboards of squid-exporter use return series."""
+    for name in ("squid_up", "squid_client_http_requests_total", "squid_client_http_hits_total", "squid_client_http_errors_total",
+                 "squid_client_http_kbytes_in_kbytes_total", "squid_client_http_kbytes_out_kbytes_total",
+                 "squid_client_http_hit_kbytes_out_bytes_total", "squid_server_http_requests_total",
+                 "squid_server_http_errors_total", "squid_server_http_kbytes_in_kbytes_total", "squid_swap_ins_total",
+                 "squid_swap_outs_total"):
+        found = prometheus.query(name)
+        env.check(found, "no series: %s" % name)
+        if "errors" not in name:
+            env.check(float(found[0]["value"][1]) > 0, "%s is 0" % name)
 
 
 def scraped(env):
     """Load, a restart and a SIGKILL.  What ended before the exporter started is not counted; all else is, once."""
     env.need_program("prometheus")
     origin = Origin(env)
-    squid = Squid(env, trace="segment=2MB", dirs=["ufs"], workers=2, dns=origin.host, lines="cache_mem 4 MB").start()
+    squid = Squid(env, trace="segment=2MB note=half", dirs=["ufs"], workers=2, dns=origin.host,
+                  lines="cache_mem 4 MB\nacl each_second random 0.5\nnote half one each_second\nnote half two all\n").start()
     for n in range(5):
         squid.get(origin.url("before%d" % n, size=1000))
     time.sleep(1)
@@ -162,11 +179,13 @@ def scraped(env):
     squid.start()
     time.sleep(8)
     dashboard(env, prometheus)
+    old_names(env, prometheus)
     stop.set()
     thread.join()
     squid.stop()
     time.sleep(2)
-    compare(env, exporter, rows_by(env, squid.directory, since))
+    compare(env, exporter, rows_by(env, squid.directory, since, "kid", "class"))
+    compare_notes(env, exporter, rows_by(env, squid.directory, since, "note_half"))
     spike = prometheus.query("max_over_time(sum(rate(sqtrace_request_duration_seconds_count[5s]))[60s:1s])")
     most = max(sum(1 for at in sent if end - 2 <= at < end) for end in sent) / 2
     env.note("most requests per second: %.1f as sent, %s as Prometheus saw it" % (most, spike[0]["value"][1]))
@@ -185,7 +204,8 @@ def short_rules(env):
     """Our rules with short times: (file, names)."""
     with open(os.path.join(SITE, "alerts.yml"), encoding="utf-8") as file:
         text = file.read()
-    short = re.sub(r"\[[0-9]+m\]", "[8s]", re.sub(r"offset [0-9]+m", "offset 8s", re.sub(r"for: [0-9]+m", "for: 2s", text)))
+    short = re.sub(r"\[[0-9]+m\]", "[8s]", re.sub(r"offset [0-9]+m", "offset 8s",
+                                                    re.sub(r"for: [0-9]+(m|s)", "for: %ds" % FOR_S, text)))
     env.check(not re.search("[0-9]m\\b", re.sub("(?m)^ *description:.*$", "", short)), "a time was not made short")
     path = env.path("alerts.yml")
     with open(path, "w", encoding="utf-8") as file:
@@ -210,8 +230,9 @@ def alerts(env):
     prometheus = Prometheus(env, exporter, rules)
     for n in range(20):
         squid.get(origin.url("quiet%d" % n, size=20000))
-        time.sleep(0.4)
-    env.equal(prometheus.firing(), set(), "alerts of a healthy Squid")
+        time.sleep(0.1)
+    time.sleep(IDLE_S[env.full])
+    env.equal(prometheus.fired(), set(), "alerts of a healthy Squid, and of one that is idle")
     planted = set()
 
     def fires(name, seconds=40):
@@ -247,7 +268,17 @@ def alerts(env):
     os.unlink(filler)
     fires("SquidTraceLosesRecords")
     busy.stop()
-    squid.stop()
+    os.kill(kid, signal.SIGSTOP)
+    begin = time.monotonic()
+    fires("SquidSilent", 10 + FOR_S + 6)
+    fires("SquidDown", 10)
+    env.note("SquidSilent %.1f s after SIGSTOP" % (time.monotonic() - begin))
+    os.kill(kid, signal.SIGCONT)
+    wait_for(lambda: not {"SquidDown", "SquidSilent"} & prometheus.firing(), 10, "Squid to be up again")
+    squid.kill_all()
+    begin = time.monotonic()
+    fires("SquidDown", 10 + FOR_S + 6)
+    env.note("SquidDown %.1f s after SIGKILL" % (time.monotonic() - begin))
     exporter.process.terminate()
     exporter.process.wait(20)
     Exporter(env, env.path("nowhere"), listen=exporter.address, says="No such file")
@@ -269,7 +300,7 @@ def restarts(env):
     squid.get(origin.url("last", size=1000))
     squid.stop()
     time.sleep(2)
-    compare(env, exporter, rows_by(env, squid.directory, since))
+    compare(env, exporter, rows_by(env, squid.directory, since, "kid", "class"))
     env.equal(exporter.process.poll(), None, "the exporter still runs")
 
 

@@ -85,6 +85,11 @@ def request_row(env, directory, kid, xid):
     return [line.split("\t") for line in lines if line and not line.startswith("#")][1:]
 
 
+def is_same(one, other):
+    """Two cells: what is read from a ring goes by an earlier anchor of the clock, which is a nanosecond or two."""
+    return one == other or one.isdigit() and other.isdigit() and abs(int(one) - int(other)) <= 2
+
+
 def in_memory(env, directory):
     env.need_root("mounts a tmpfs")
     os.makedirs(directory)
@@ -122,15 +127,16 @@ def watching(env):
         said = watch.communicate(timeout=20)[1]
     traffic.stop()
     squid.stop()
-    made = re.findall(r"made (\S+) \(.*because request (\d+) of kid (\d+) took", said)
+    made = re.findall(r"made (\S+) \(.*because request (\d+) of kid (\d+) (?:took|has taken)", said)
     env.equal(watch.returncode, 0, "exit status of the watching program: " + said)
     env.equal(len(made), slow, "snapshots: " + said)
     env.equal(len(os.listdir(out)), slow, "folders")
     env.equal(losses(env, squid.directory), [], "records that the trace lost")
     whole = timed_records(env, squid.directory)
     for name, xid, kid in made:
-        row = request_row(env, name, kid, xid)
-        env.equal(row, request_row(env, squid.directory, kid, xid), "the row of the slow request")
+        row, wanted = request_row(env, name, kid, xid), request_row(env, squid.directory, kid, xid)
+        env.check(len(row) == len(wanted) and all(is_same(*cells) for cells in zip(sum(row, []), sum(wanted, []))),
+                  "the row of the slow request: %s, and not %s" % (row, wanted))
         if not env.check(len(row) == 1 and row[0][6] == "complete", "%s has no whole row of it: %s" % (name, row)):
             continue
         end, total = int(row[0][2]), int(row[0][7])

@@ -10,7 +10,7 @@ PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
                        "sqtrace-experiment")
 
 
-CAUSES = ("cache_dirs", "disk_slow", "disk_queue", "memory_small")  # what findings may say of a slow disk
+CAUSES = ("cache_dirs", "disk_slow", "disk_queue", "disk_opens", "memory_small")  # what findings may say of a slow disk
 
 
 def experiment(env, folder, *options):

@@ -3,12 +3,14 @@
 
 import os
 import re
+import shutil
 import socket
+import tempfile
 import time
 
 from lib import dump
 from lib.client import Client
-from lib.env import Skip, run, wait_for
+from lib.env import Skip, run, wait_for, with_unpatched
 from lib.origin import Origin
 from lib.squid import Squid
 
@@ -270,10 +272,9 @@ def relative_name(env):
     env.equal(status, 0, "with a macro: " + said[-300:])
 
 
+@with_unpatched
 def without_hooks(env):
     """An unpatched Squid starts with the same folder, and the trace stays; back, the patched one traces again."""
-    if env.unpatched is None:
-        raise Skip("there is no unpatched Squid")
     origin = Origin(env)
     squid = Beside(env, dns=origin.host)
     squid.put().start()
@@ -296,6 +297,70 @@ def without_hooks(env):
     env.equal(len(dump.table(env, squid.directory, "requests")), rows + 1, "rows when it is back")
 
 
+class Chrooted(Beside):
+    """A Squid with the directive chroot.  Its root has everything under the names that it has outside, too; it is on a tmpfs,
+    where a ring has to be."""
+
+    def __init__(self, env, **options):
+        self.root = tempfile.mkdtemp(prefix="sqtrace-root-", dir="/dev/shm")
+        env.on_close(lambda: shutil.rmtree(self.root))
+        os.chmod(self.root, 0o755)
+        self.have(self.root, lambda inside: os.symlink(os.path.relpath(self.root, os.path.dirname(inside)), inside))
+        os.makedirs(os.path.join(self.root, "dev/shm"), exist_ok=True)
+        os.chmod(os.path.join(self.root, "dev/shm"), 0o1777)
+        super().__init__(env, os.path.join(self.root, "squid"), alone=True, lines="chroot %s\n" % self.root, **options)
+        self.service = "e2e%dchroot" % os.getpid()
+        for folder in [os.path.join(prefix, part) for prefix in (env.squid, env.unpatched) for part in ("share", "etc", "libexec")]:
+            self.have(folder, lambda inside, outside=folder: shutil.copytree(outside, inside))
+
+    def have(self, path, make):
+        """Makes what has that name inside, too."""
+        inside = self.root + path
+        os.makedirs(os.path.dirname(inside), exist_ok=True)
+        if not os.path.lexists(inside):
+            make(inside)
+
+    def reconfigured(self):
+        """Returns once it serves again."""
+        before = self.log_text().count("Reconfiguring")
+        self.reconfigure()
+        wait_for(lambda: self.log_text().count("Reconfiguring") > before
+                 and "Accepting HTTP" in self.log_text().rsplit("Reconfiguring", 1)[1], 20, "Squid to be reconfigured")
+        return self.state()
+
+
+@with_unpatched
+def chrooted(env):
+    """Started in a new root, Squid traces there, reads the file again when it is reconfigured, and is replaced and put back."""
+    if os.geteuid() != 0:
+        raise Skip("only root changes its root")
+    origin = Origin(env)
+    squid = Chrooted(env, dns=origin.host)
+    squid.put().start()
+    env.equal(os.path.realpath("/proc/%d/root" % squid.process.pid), os.path.realpath(squid.root), "Squid's root")
+    env.equal(request(squid, origin), 200, "a request")
+    env.equal(squid.state(), "state: tracing", "mgr:sqtrace")
+    env.equal(squid.warnings(), [], "warnings")
+    os.rename(squid.file, squid.file + ".away")
+    env.equal(squid.reconfigured(), "state: off", "reconfigured without the file")
+    os.rename(squid.file + ".away", squid.file)
+    env.equal(squid.reconfigured(), "state: tracing", "the file is read inside")
+    env.equal(squid.stop(), 0, "exit status")
+    rows = len(dump.table(env, squid.directory, "requests"))
+    env.check(rows >= 1, "rows: %d" % rows)
+    patched, squid.prefix = squid.prefix, env.unpatched
+    squid.state_directory()
+    squid.start()
+    env.equal(request(squid, origin), 200, "unpatched")
+    squid.stop()
+    env.equal(len(dump.table(env, squid.directory, "requests")), rows, "rows after the unpatched one")
+    squid.prefix = patched
+    squid.start()
+    env.equal(request(squid, origin), 200, "patched again")
+    squid.stop()
+    env.equal(len(dump.table(env, squid.directory, "requests")), rows + 1, "rows when it is back")
+
+
 TESTS = [
     ("sqtrace.conf: it traces", file_traces, 60),
     ("sqtrace.conf: what may not stand in it", bad_contents, 180),
@@ -305,4 +370,5 @@ TESTS = [
     ("sqtrace.conf: two workers, a disker, a coordinator", several_processes, 90),
     ("sqtrace.conf: relative names and links", relative_name, 60),
     ("sqtrace.conf: a Squid without the hooks starts", without_hooks, 90),
+    ("sqtrace.conf: a Squid with chroot, replaced and put back", chrooted, 90),
 ]

@@ -61,6 +61,8 @@ SILENT = {
     "ValueIsRead": "gives LIST_READ its values: 52",
     "ChildIsReaped": "gives CHILD_DIED its status: 52",
     "LineIsLogged": "gives SAMPLE the lines of cache.log: 52",
+    "RequestHeaderIsMade": "sends a span of Squid's own to the server: 48",
+    "SettingsAreTold": "gives the trace the settings that table whatif needs: 54",
     "NameServerSpeaks": "gives QUERY_END its outcome: 37, a late answer is first",
 }
 

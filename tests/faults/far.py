@@ -11,6 +11,13 @@ Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serve
                   silent  never answers
                   answers [status, begin, end]: answers with this status for so long, in seconds from its start
                   tls     a certificate: it speaks TLS
+                  cipher  the only one that it has, with TLS 1.2
+                  hurry   seconds that a body may take; then it closes the connection
+                  uploads a status: of its answers to requests with a body
+                  clock   seconds that its clock is ahead: what its Date says
+                  asks    a CA: with tls, clients must have a certificate of it
+                  greets  a line that it sends as soon as somebody connects
+                  connect a status: of its answers to CONNECT
                   at      [every, seconds, ms]: in the last so many seconds of each `every` an answer is held so long more
     names     [[address, ms or null, more], ...]: name servers, answering after so long or never.  NAME.oN.test and
               oN.test have the address 127.0.1.N, with way 10.77.1.N; NAME.two.test has the two of `two`.  more:
@@ -21,6 +28,7 @@ Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serve
                   broken  [begin, end]: answers SERVFAIL for so long after its first query, in seconds
                   to      {"oN": address}: names that end so have this address; one of IPv6 is one more
                   ttl     seconds; the default is 3,600
+                  loses   one query in so many is lost
                   truncated  its answers are cut, so that they are to be asked for again by TCP, on which nothing listens
     icp       [[address, port, ms, answer], ...]: neighbours that answer each ICP query after so long, with a miss unless
               the answer is "hit"
@@ -63,7 +71,15 @@ class Timed(Connection):
         super().__init__(*others)
         self.ms, self.more, self.turn = ms, more, turn
 
+    async def serve(self):
+        if "greets" in self.more:
+            self.writer.write(self.more["greets"].encode() + b"\r\n")
+        await super().serve()
+
     async def answer(self, *request):
+        if "connect" in self.more and request[0].startswith("CONNECT "):
+            self.writer.write(b"HTTP/1.1 %d Refused\r\nContent-Length: 0\r\n\r\n" % self.more["connect"])
+            return True
         if self.more.get("silent"):
             await asyncio.sleep(3600)
         if self.more.get("serial"):
@@ -78,9 +94,15 @@ class Timed(Connection):
 
     def with_status(self, head):
         status, begin, end = self.more.get("answers", [0, 0, 0])
+        if head.startswith("POST ") and "uploads" in self.more:
+            status, begin, end = self.more["uploads"], 0, float("inf")
         if not begin <= time.monotonic() - BEGIN < end:
             return head
         return re.sub(r"(/size=[^/ ]*)", r"\1;status=%d;cc=-" % status, head, count=1)
+
+    def header(self, *of):
+        clock = time.gmtime(time.time() + self.more.get("clock", 0))
+        return re.sub(r"Date: .*", time.strftime("Date: %a, %d %b %Y %H:%M:%S GMT\r", clock), super().header(*of))
 
     def extra(self):
         every, seconds, ms = self.more.get("at", [1, 0, 0])
@@ -90,6 +112,15 @@ class Timed(Connection):
         await super().read_body(dict(headers, expect="") if self.more.get("mute") else headers)
 
     async def send_body(self, size, want, chunked):
+        if "hurry" not in self.more:
+            return await self.send_slowly(size, want, chunked)
+        try:
+            await asyncio.wait_for(self.send_slowly(size, want, chunked), self.more["hurry"])
+        except asyncio.TimeoutError:
+            self.writer.transport.abort()
+            raise ConnectionError("the client is too slow") from None
+
+    async def send_slowly(self, size, want, chunked):
         rate = self.more.get("rate")
         if not rate:
             return await super().send_body(size, want, chunked)
@@ -108,7 +139,7 @@ class Names(asyncio.DatagramProtocol):
 
     def __init__(self, ms, more, network, two):
         self.ms, self.more, self.network, self.two = ms, more, network, two
-        self.idle_at, self.begin = 0.0, None
+        self.idle_at, self.begin, self.asked = 0.0, None, 0
 
     def connection_made(self, transport):
         self.transport = transport
@@ -153,7 +184,8 @@ class Names(asyncio.DatagramProtocol):
             at += data[at] + 1
         name, kind = ".".join(labels), self.KINDS.get(number, "")
         self.begin = self.begin or time.monotonic()
-        if self.ms is None or kind in self.more.get("drop", []):
+        self.asked += 1
+        if self.ms is None or kind in self.more.get("drop", []) or self.asked % self.more.get("loses", self.asked + 1) == 0:
             return
         truncated = self.more.get("truncated")
         found = [] if self.broken() or truncated else self.records(name, kind)
@@ -242,6 +274,12 @@ async def start(settings, log):
         if "tls" in more:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(more["tls"])
+            if "asks" in more:
+                context.verify_mode = ssl.CERT_REQUIRED
+                context.load_verify_locations(more["asks"])
+            if "cipher" in more:
+                context.maximum_version = ssl.TLSVersion.TLSv1_2
+                context.set_ciphers(more["cipher"])
         await loop.create_server(
             lambda ms=ms, more=more, turn=asyncio.Lock(): asyncio.StreamReaderProtocol(
                 Reader(1 << 20), client(ms, more, turn, log)), address, port, backlog=settings.get("backlog", 512),

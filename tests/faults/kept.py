@@ -18,7 +18,7 @@ def keep(scene, fault, result, folder):
         shutil.copytree(scene.env.path("live"), os.path.join(folder, "live"))
         with open(os.path.join(folder, "live.txt"), "w") as out:
             out.write("\n".join(result["findings"]) + "\n")
-    logs = glob.glob(os.path.join(scene.squid.folder, "access*.log"))
+    logs = glob.glob(os.path.join(scene.squid.folder, "access*.log")) + [os.path.join(scene.squid.folder, "native.log")]
     for path in logs + [scene.squid.cache_log, scene.squid.conf]:
         if os.path.exists(path) and os.path.getsize(path) < LARGEST:
             shutil.copy(path, folder)

@@ -9,7 +9,11 @@ Run as a program (load.py PLAN RESULTS); PLAN is a file of JSON:
               hello to a proxy that speaks none.  more:
               {"leave": close after so many bytes of the body, "hold": seconds that a tunnel stays open, "inside": path,
               "tls": it has TLS inside ("verify": of a server that the client trusts), "cut": a tunnel that is closed
-              before counts as cut, "then": [url, ...]: more requests at once on the same connection}
+              before counts as cut, "then": [url, ...]: more requests at once on the same connection, "header": seconds
+              over which the header is sent, "pace": over which the body is, "half": the client ends its side of
+              the connection after its request, "rate": bytes a second that this one takes at most, on a connection of
+              its own, "whole": what a tunnel waited lasts until the body inside is here, "listens": in the tunnel the
+              server speaks first, "unused": a tunnel that is closed as soon as it is open}
     once      a connection for each request; else idle connections serve again
     silent    so many clients connect, say nothing until they are put out, and come again
     tls       the proxy speaks TLS; "1.2": clients know no later version
@@ -46,23 +50,24 @@ class Pool:
             if plan["tls"] == "1.2":
                 self.context.maximum_version = ssl.TLSVersion.TLSv1_2
 
-    async def get(self):
-        """A connection, and whether it has served before."""
-        while self.idle:
+    async def get(self, rate=0):
+        """A connection, and whether it has served before.  rate: of a client that takes so many bytes a second."""
+        while self.idle and not rate:
             reader, writer = self.idle.pop()
             if not reader.at_eof() and not writer.is_closing():
                 return reader, writer, True
             writer.close()
         sock = socket.socket()
         sock.setblocking(False)
-        if self.plan.get("rate"):
+        rate = rate or self.plan.get("rate")
+        if rate:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         if self.plan.get("sources"):
             number = self.opened % self.plan["sources"]
             sock.bind(("127.3.%d.%d" % (number // 250, 1 + number % 250), 0))
         self.opened += 1
         await asyncio.get_running_loop().sock_connect(sock, tuple(self.plan["proxy"]))
-        limit = 2048 if self.plan.get("rate") else 1 << 16
+        limit = 2048 if rate else 1 << 16
         reader, writer = await asyncio.open_connection(sock=sock, limit=limit, ssl=self.context,
                                                        server_hostname="proxy" if self.context else None)
         return reader, writer, False
@@ -112,16 +117,34 @@ async def final(reader):
             return status, fields
 
 
+async def whole_request(writer, head, sends, more):
+    """Sends what is left of a header, and the body."""
+    pieces = 20 if more.get("pace") else 1
+    writer.write(head)
+    for n in range(pieces):
+        writer.write(b"b" * (sends // pieces))
+        await asyncio.sleep(more.get("pace", 0) / 20)
+    writer.write(b"b" * (sends % pieces))
+    if more.get("half"):
+        writer.write_eof()
+
+
 async def send(pool, request, reader, writer):
     """Sends a request.  Returns the answer's head if it came before the body was sent, else None."""
     _, method, url, headers, sends = request[:5]
     if method == "TLS":
         writer.write(b"\x16\x03\x01\x00\x80\x01\x00\x00\x7c\x03\x03" + b"\x11" * 122)
         return None
+    more = request[5] if len(request) > 5 else {}
     lines = ["%s %s HTTP/1.1" % (method, url), "Host: " + (url if method == "CONNECT" else url.split("/")[2])] + headers
     head = ("\r\n".join(lines + (["Content-Length: %d" % sends] if sends else [])) + "\r\n\r\n").encode()
+    for n in range(9 if more.get("header") else 0):
+        writer.write(head[n * len(head) // 10:(n + 1) * len(head) // 10])
+        await asyncio.sleep(more["header"] / 9)
+    if more.get("header"):
+        head = head[9 * len(head) // 10:]
     if not any(header.lower().startswith("expect:") for header in headers):
-        writer.write(head + b"b" * sends)
+        await whole_request(writer, head, sends, more)
         return None
     writer.write(head)
     first = asyncio.create_task(head_of(reader))
@@ -135,6 +158,7 @@ async def exchange(pool, request, connection, times):
     """(status, bytes, whether the connection may serve again)"""
     reader, writer = connection
     more = request[5] if len(request) > 5 else {}
+    rate = more.get("rate") or pool.plan.get("rate", 0)
     early = await send(pool, request, reader, writer)
     for url in more.get("then", []):
         writer.write(("GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (url, url.split("/")[2])).encode())
@@ -146,13 +170,13 @@ async def exchange(pool, request, connection, times):
         return status, 0, False
     size = 0 if status in (204, 304) else int(fields["content-length"]) if "content-length" in fields else None
     if more.get("leave") and (size is None or size > more["leave"]):
-        await body(reader, more["leave"], pool.plan.get("rate", 0))
+        await body(reader, more["leave"], rate)
         writer.close()
         raise Left(status, more["leave"])
-    times["whole"] = await body(reader, size, pool.plan.get("rate", 0))
+    times["whole"] = await body(reader, size, rate)
     for _ in more.get("then", []):
         times.setdefault("then", []).append(await one_more(reader))
-    return status, size or 0, size is not None and fields.get("connection") != "close"
+    return status, size or 0, size is not None and fields.get("connection") != "close" and not more.get("rate")
 
 
 async def one_more(reader):
@@ -166,6 +190,13 @@ async def one_more(reader):
 async def tunnel(reader, writer, authority, more, times):
     """A GET in an open tunnel, which then stays open for a while."""
     try:
+        if more.get("unused"):
+            times["inside"] = time.monotonic()
+            return
+        if more.get("listens"):
+            await reader.readuntil(b"\n")
+            times["inside"] = time.monotonic()
+            return
         if more.get("tls"):
             context = ssl.create_default_context()
             if more["tls"] != "verify":
@@ -175,9 +206,10 @@ async def tunnel(reader, writer, authority, more, times):
         _, fields = await final(reader)
         times["inside"] = time.monotonic()
         await body(reader, int(fields.get("content-length", 0)), 0)
+        times["body"] = time.monotonic()
         piece = await asyncio.wait_for(reader.read(1), more.get("hold", 0) or 0.001)
         times["whole"] = bool(piece) or not more.get("cut")
-    except (asyncio.TimeoutError, OSError):
+    except (asyncio.TimeoutError, asyncio.IncompleteReadError, OSError):
         pass
 
 
@@ -185,7 +217,7 @@ async def one(pool, request, times):
     """(status, bytes, end) of a request; once more where a kept connection was closed meanwhile."""
     while True:
         try:
-            reader, writer, used = await pool.get()
+            reader, writer, used = await pool.get(request[5].get("rate", 0) if len(request) > 5 else 0)
         except OSError:
             return 0, 0, "refused"
         try:
@@ -215,6 +247,7 @@ async def due(pool, request, start, results):
     header = times.get("header", now)
     if request[1] == "CONNECT" and "header" in times:
         now = header = times.get("inside", now) if request[5].get("tls") else header
+        now = times.get("body", now) if request[5].get("whole") else now
         end = end if status >= 300 or end == "cut" else "answered" if "inside" in times else "silent"
     results.write("%.6f\t%.3f\t%d\t%d\t%s\t%.3f\n" % (request[0], 1000 * (now - begin), status, size, end,
                                                      1000 * (header - begin)))

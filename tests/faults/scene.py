@@ -5,6 +5,7 @@ send 60 requests a second, of which 60 % repeat one.  A fault changes a scene be
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -28,6 +29,12 @@ cache_mem 64 MB
 maximum_object_size_in_memory 512 KB
 pconn_timeout 1 minute
 """
+
+
+def has_hooks(prefix):
+    """Whether that Squid knows sqtrace_log."""
+    with open(os.path.join(prefix, "sbin", "squid"), "rb") as program:
+        return b"sqtrace_log" in program.read()
 
 
 class Origin:
@@ -106,11 +113,13 @@ class Scene:
         self.goes_first = True  # goes before other work on the machine
         self.before, self.meanwhile = [], []  # functions of the scene: before Squid starts, and before its load does
         self.directory = self.culprit = self.port = None
+        self.address = "127.0.0.1"  # to which clients connect
         self.loaded = False  # all clients have their answers
         self.live = None  # seconds after which the living trace is copied, and asked
         self.answers = []  # what it answered
         self.screen = ""  # what sqtrace-top showed
         self.threads, self.errors = [], []
+        self.attach = None  # folder of sqtrace-attach's trace
 
     def cache_dir(self, kind):
         """Path of a cache_dir."""
@@ -129,19 +138,37 @@ class Scene:
 
     def start_squid(self):
         libraries = [native.preload(self.env, name) for name in self.preload]
-        self.squid = Squid(self.env, trace="names=%s %s" % (self.names, self.words), dirs=self.dirs,
+        trace = "names=%s %s" % (self.names, self.words) if has_hooks(self.env.squid) else None
+        self.squid = Squid(self.env, trace=trace, dirs=self.dirs,
                            dns=" ".join(row[0] for row in self.name_servers), lines=self.conf,
                            workers=self.workers, alone=self.workers == 1, plain=True, dir_mb=self.dir_mb,
                            preload=" ".join(libraries) or None, environment=self.environment)
         for function in self.before:
             function(self)
         self.squid.start()
-        self.directory = self.squid.directory
+        self.directory = self.squid.directory if trace is not None else self.attach
+        if self.attach:
+            self.watch()
+
+    def watch(self):
+        """Starts sqtrace-attach, and waits for its probes."""
+        self.watcher = subprocess.Popen([self.env.tool("sqtrace-attach"), "--service=" + self.squid.service, "-o",
+                                         self.attach], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.env.on_close(self.watcher.kill)
+        line = self.watcher.stderr.readline()
+        self.env.require("attached" in line, "sqtrace-attach: " + line)
+
+    def unwatch(self):
+        """What sqtrace-attach found."""
+        self.watcher.send_signal(signal.SIGINT)
+        said = self.watcher.communicate(timeout=60)[1]
+        self.env.require(self.watcher.returncode == 0, "sqtrace-attach: " + said)
+        return dump.table(self.env, self.attach, "findings")
 
     def load(self, name="load", traffic=None, port=None):
         """Starts clients."""
         traffic = traffic or self.traffic
-        plan = dict(traffic.options, proxy=["127.0.0.1", port or self.port or self.squid.port],
+        plan = dict(traffic.options, proxy=[self.address, port or self.port or self.squid.port],
                     requests=traffic.requests(self.seconds))
         with open(self.env.path(name + ".json"), "w") as out:
             json.dump(plan, out)

@@ -37,7 +37,7 @@ class Fault(Row):
 FAULTS = [Fault(*row) for row in (
     # name, plant, causes, place, late, short
     ("name-server-slow", servers.slow_name_server, ["slow_name_server"], 1, "misses of new hosts, 200 ms", True),
-    ("name-server-dead", servers.dead_name_server, ["slow_name_server"], 1, "misses of new hosts, 2 s", False),
+    ("name-server-dead", servers.dead_name_server, ["slow_name_server", "no_answer"], 1, "misses of new hosts, 2 s", False),
     ("origin-slow", servers.slow_origin, ["slow_server"], 1, "a fifth of misses, 500 ms", True),
     ("parent-slow", servers.slow_parent, ["slow_server"], 1, "a third of misses, 400 ms", True),
     ("origin-closes-kept", servers.closes_kept, ["closed_connections"], 1, "a fifth of misses, 100 ms", False),

@@ -33,10 +33,10 @@ def many_entries(scene, entries):
 
 
 def large_rotation(scene):
-    """squid -k rotate three times, with 2.3 million entries in the swap.state of one cache_dir.  Without a digest: to build that
+    """squid -k rotate three times, with 4 million entries in the swap.state of one cache_dir.  Without a digest: to build that
     of so many entries stops Squid for longer than a rotation."""
     scene.conf += "digest_generation off\n"
-    many_entries(scene, 2300000)
+    many_entries(scene, 4000000)
     for when in (6, 11, 16):
         scene.at(when, lambda scene: scene.squid.rotate())
 
@@ -75,13 +75,15 @@ def reconfigures(scene):
 
 
 def debugging(scene):
-    """debug_options ALL,9."""
+    """debug_options ALL,9, and 30 clients that ask without a pause beside those of the scene: however quick the machine is,
+    what Squid writes takes most of its time."""
     scene.conf += "debug_options ALL,9\n"
-    scene.traffic.per_second = 110
+    scene.traffic.options["crowd"] = [30, scene.seconds, [
+        "http://%s/size=8000/page%d" % (scene.origins[n % 5].server, n) for n in range(50)]]
 
 
 def swapping(scene):
-    """From the sixth second on Squid may have a quarter of the memory that it has, and the rest is swapped to a file."""
+    """From the sixth second on Squid may have an eighth of the memory that it has, and the rest is swapped to a file."""
     group, swap = os.path.join(MEMORY, "sqtrace-fault-%d" % os.getpid()), scene.env.path("swap")
     if not os.path.exists(os.path.join(MEMORY, "memory.limit_in_bytes")):
         raise Skip("needs the control groups at " + MEMORY)
@@ -102,10 +104,10 @@ def swapping(scene):
 
     def limit(scene):
         with open(os.path.join(group, "memory.usage_in_bytes")) as file:
-            quarter = int(file.read()) // 4
+            rest = int(file.read()) // 8
         for _ in range(20):  # it may take some tries until so much is swapped
             try:
-                return tell(group, "memory.limit_in_bytes", quarter)
+                return tell(group, "memory.limit_in_bytes", rest)
             except OSError:
                 time.sleep(0.1)
         raise Failure("Squid's memory could not be limited")
@@ -134,7 +136,7 @@ def busy_acl(scene):
 
 
 def busy_neighbour(scene):
-    """A loop of equal weight on Squid's processor, which Squid needs for itself."""
+    """Eight loops of equal weight on Squid's processor, which leave it less than it needs."""
     scene.goes_first = False
     scene.traffic.per_second = 450
     scene.traffic.options["once"] = True
@@ -143,7 +145,8 @@ def busy_neighbour(scene):
         pid = scene.squid.process.pid
         for task in os.listdir("/proc/%d/task" % pid):
             os.sched_setaffinity(int(task), {0})
-        loop = subprocess.Popen(["taskset", "-c", "0", sys.executable, "-c", "while True: pass"])
-        scene.env.on_close(loop.wait)
-        scene.env.on_close(loop.kill)
+        for _ in range(8):
+            loop = subprocess.Popen(["taskset", "-c", "0", sys.executable, "-c", "while True: pass"])
+            scene.env.on_close(loop.wait)
+            scene.env.on_close(loop.kill)
     scene.meanwhile.append(begin)

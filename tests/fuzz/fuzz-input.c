@@ -7,9 +7,9 @@
 #include <string.h>
 
 const char *const fuzz_words[FUZZ_WORDS] = {
-    [FUZZ_STDIN] = "stdin",     [FUZZ_DIR] = "dir",           [FUZZ_CREW] = "crew",
-    [FUZZ_FIGURES] = "figures", [FUZZ_REPORT] = "report",     [FUZZ_TOP] = "top",
-    [FUZZ_SHIP] = "ship",       [FUZZ_SNAPSHOT] = "snapshot", [FUZZ_EXPORTER] = "exporter"};
+    [FUZZ_STDIN] = "stdin",       [FUZZ_DIR] = "dir",          [FUZZ_CREW] = "crew", [FUZZ_FIGURES] = "figures",
+    [FUZZ_LOG] = "log",           [FUZZ_REPORT] = "report",    [FUZZ_TOP] = "top",   [FUZZ_SHIP] = "ship",
+    [FUZZ_SNAPSHOT] = "snapshot", [FUZZ_EXPORTER] = "exporter"};
 
 static void
 take_word(struct fuzz_input *input, char *word)

@@ -7,7 +7,7 @@
  * and keep its promises:
  *
  *   - of a stream: time does not go back from unit to unit (with --follow: of one process), no unit is split, a run is
- *     never empty, events have names;
+ *     never empty, events have names; an access.log has requests in place of records;
  *   - of messages: each is one line that begins with the program's name;
  *   - of rows: each has as many columns as the header; nothing but printable text, tabs and newlines;
  *   - with a second thread, and when it is read again, the same bytes come out.
@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -49,12 +50,13 @@
 /* One input out of so many is read a second time, with another number of threads. */
 #define TWICE 16
 
-static int input_fd, output_fd;
+static int input_fd, log_fd, output_fd;
 static FILE *said;          /* the standard error, which the program does not have meanwhile */
 static unsigned processors; /* that the program is told it has */
 static uint64_t unpacked;   /* records, of this input */
 static uint64_t rows;       /* of all its figures, which are not printed */
 static int follows;         /* the input has --follow */
+static size_t log_bytes;    /* of the input, that are an access.log */
 /* Time of the last record: of all, in the first; with --follow of each process, by its number, of which few are given. */
 #define BEFORE 64
 static int64_t before_ns[BEFORE];
@@ -119,9 +121,10 @@ __wrap_sqt_stream_next(struct sqt_stream *stream, struct sqt_run *run)
 {
     if (!__real_sqt_stream_next(stream, run))
         return 0;
-    if (run->count == 0)
-        fuzz_broken("a run has records");
-    if (run->records[0].flags & SQT_FLAG_PART)
+    __atomic_fetch_add(&unpacked, run->logged_count, __ATOMIC_RELAXED);
+    if (run->count + run->logged_count == 0)
+        fuzz_broken("a run has records, or requests of a log");
+    if (run->count && run->records[0].flags & SQT_FLAG_PART)
         fuzz_broken("a unit is whole");
     /* A reader that follows waits for the rest of a block; that it never comes is told at the end of that process. */
     int64_t *const before = &before_ns[follows ? run->origin->index % BEFORE : 0];
@@ -169,11 +172,11 @@ printed(uint8_t *bytes)
     return size > 0 ? (size_t)size : 0;
 }
 
-/* Rows as tab-separated text. */
+/* Rows as tab-separated text.  With --wide, the first row says how many columns there are. */
 static void
 check_rows(const struct dump_request *r, const uint8_t *bytes, size_t size)
 {
-    unsigned tabs = 0;
+    unsigned tabs = 0, wanted = r->given[DUMP_wide] ? UINT_MAX : r->column_count - 1;
     int comment = 0, fresh = 1;
     for (size_t i = 0; i < size; ++i) {
         const uint8_t c = bytes[i];
@@ -183,7 +186,9 @@ check_rows(const struct dump_request *r, const uint8_t *bytes, size_t size)
         if (c < ' ' && c != '\n' && c != '\t')
             fuzz_broken("rows are printable text");
         tabs += c == '\t';
-        if (fresh && !comment && tabs != r->column_count - 1)
+        if (fresh && !comment && wanted == UINT_MAX)
+            wanted = tabs;
+        if (fresh && !comment && tabs != wanted)
             fuzz_broken("a row has a cell for each column");
         if (fresh)
             tabs = 0;
@@ -263,7 +268,7 @@ run_program(const struct fuzz_input *input, const struct dump_request *r, enum f
 {
     if (program != FUZZ_WORDS)
         fuzz_program_run(program, input, place.folder);
-    else if (input->words & 1u << FUZZ_FIGURES)
+    else if (input->words & 1u << FUZZ_FIGURES && r->trace_count)
         run_figures(r);
     else {
         dump_follow_end(); /* else --follow would wait for a signal */
@@ -295,7 +300,8 @@ run_measured(const struct fuzz_input *input, const struct dump_request *r, enum 
 static void
 rewind_files(unsigned threads)
 {
-    if (ftruncate(output_fd, 0) != 0 || lseek(output_fd, 0, SEEK_SET) != 0 || lseek(input_fd, 0, SEEK_SET) != 0)
+    if (ftruncate(output_fd, 0) != 0 || lseek(output_fd, 0, SEEK_SET) != 0 || lseek(input_fd, 0, SEEK_SET) != 0 ||
+        lseek(log_fd, 0, SEEK_SET) != 0)
         abort();
     processors = threads;
     unpacked = rows = 0;
@@ -325,7 +331,6 @@ make_place(const struct fuzz_input *input, struct dump_request *r)
         abort();
     snprintf(place.output, sizeof(place.output), "%s/ctf", place.folder);
     snprintf(place.input, sizeof(place.input), "/proc/self/fd/%d", input_fd);
-    r->trace_count = 1;
     r->given[DUMP_output] = r->format->directory ? place.output : NULL;
     r->traces[0] = place.input;
     if (words & 1u << FUZZ_STDIN)
@@ -350,7 +355,8 @@ static int
 too_long(const struct fuzz_input *input, int64_t ns, int64_t free_ns)
 {
     const off_t size = lseek(output_fd, 0, SEEK_END);
-    return ns > free_ns + PER_UNIT_NS * (int64_t)(input->body_size + unpacked + (uint64_t)size + ROW_BYTES * rows);
+    return ns > free_ns + PER_UNIT_NS *
+                              (int64_t)(input->body_size + log_bytes + unpacked + (uint64_t)size + ROW_BYTES * rows);
 }
 
 static void
@@ -432,9 +438,10 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
     input_fd = memfd_create("input", MFD_CLOEXEC);
+    log_fd = memfd_create("log", MFD_CLOEXEC);
     output_fd = memfd_create("output", MFD_CLOEXEC);
     said = stderr;
-    if (input_fd < 0 || output_fd < 0) {
+    if (input_fd < 0 || log_fd < 0 || output_fd < 0) {
         perror("fuzz_dump");
         exit(2);
     }
@@ -461,21 +468,54 @@ take(const struct fuzz_input *input, struct dump_request *r, enum fuzz_word prog
     close(out);
 }
 
+/* An option that names what is read. */
+static int
+names_file(const char *word)
+{
+    return strncmp(word, "--access-log", 12) == 0 || strncmp(word, "--squid-conf", 12) == 0;
+}
+
+/* Takes the log out of the body: all before the first segment or ring. */
+static void
+split_log(struct fuzz_input *input)
+{
+    const uint8_t *const body = input->body;
+    const size_t size = input->body_size;
+    const uint8_t *const segment = size ? memmem(body, size, SQT_SEGMENT_MAGIC, 7) : NULL;
+    const uint8_t *const ring = size ? memmem(body, size, SQT_RING_MAGIC, 7) : NULL;
+    const uint8_t *const first = !segment || (ring && ring < segment) ? ring : segment;
+    log_bytes = first ? (size_t)(first - body) : size;
+    write_whole(log_fd, body, log_bytes);
+    input->body += log_bytes;
+    input->body_size -= log_bytes;
+}
+
 /* The options of sqtrace-dump, and then the input. */
 static void
-take_dump(const struct fuzz_input *input)
+take_dump(struct fuzz_input *input)
 {
     struct dump_request r;
-    char error[1024] = "", *argv[FUZZ_ARGUMENTS + 4] = {"sqtrace-dump"};
+    const int has_log = input->words >> FUZZ_LOG & 1;
+    char error[1024] = "", log[48], *argv[FUZZ_ARGUMENTS + 5] = {"sqtrace-dump"};
+    int argc = 1;
+    log_bytes = 0;
+    if (has_log)
+        split_log(input);
     for (int i = 0; i < input->argument_count; ++i)
-        argv[i + 1] = input->arguments[i];
+        if (!names_file(input->arguments[i]))
+            argv[argc++] = input->arguments[i];
     /* run_once() puts other names in the place of these: an input does not say what is read and written. */
-    argv[input->argument_count + 1] = "--output=output";
-    argv[input->argument_count + 2] = "trace";
-    if (dump_parse(&r, input->argument_count + 3, argv, error, sizeof(error)) != 0) {
+    argv[argc++] = "--output=output";
+    snprintf(log, sizeof(log), "--access-log=/proc/self/fd/%d", log_fd);
+    if (has_log)
+        argv[argc++] = log;
+    if (!has_log || input->body_size)
+        argv[argc++] = "trace";
+    if (dump_parse(&r, argc, argv, error, sizeof(error)) != 0) {
         if (!*error || strchr(error, '\n'))
             fuzz_broken("an error is one line");
-    } else if (!r.given[DUMP_help] && !r.given[DUMP_version] && !r.given[DUMP_list] && r.trace_count)
+    } else if (!r.given[DUMP_help] && !r.given[DUMP_version] && !r.given[DUMP_list] && r.log_count == (size_t)has_log &&
+               r.trace_count <= 1 && r.trace_count + r.log_count)
         take(input, &r, FUZZ_WORDS);
     dump_request_free(&r);
 }

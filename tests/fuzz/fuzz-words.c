@@ -95,14 +95,15 @@ static int
 names_job(const char *word)
 {
     return strncmp(word, "--table=", 8) == 0 || strncmp(word, "--figure=", 9) == 0 ||
-           strncmp(word, "--format=", 9) == 0 || strncmp(word, "--from=", 7) == 0 || strcmp(word, "+figures") == 0;
+           strncmp(word, "--format=", 9) == 0 || strncmp(word, "--from=", 7) == 0 ||
+           strncmp(word, "--whatif=", 9) == 0 || strcmp(word, "+figures") == 0;
 }
 
 static void
 choose_job(struct words *w)
 {
     static const char *const others[] = {"--format=chrome", "--format=otlp", "--format=ctf", "--format=parquet",
-                                         "+figures",        "--from=strace", "--from=perf"};
+                                         "+figures",        "--from=strace", "--from=perf",  "--whatif=cache_mem=1GB"};
     char word[WORD];
     for (size_t i = w->count; i-- > 0;)
         if (names_job(w->word[i]) || below(w, 2))
@@ -230,6 +231,7 @@ any_column(const struct words *w)
 static void
 put_made(struct words *w)
 {
+    static const char *const ways[] = {"clock=wall", "format=table", "format=json", "format=gnuplot", "wide"};
     char word[WORD];
     switch (below(w, 4)) {
     case 0:
@@ -242,7 +244,7 @@ put_made(struct words *w)
         snprintf(word, sizeof(word), "--%s=%s", below(w, 2) ? "histogram" : "of", any_column(w));
         break;
     default:
-        snprintf(word, sizeof(word), "--%s", below(w, 2) ? "clock=wall" : "format=table");
+        snprintf(word, sizeof(word), "--%s", PICK(w, ways));
     }
     put(w, word);
 }
@@ -270,7 +272,13 @@ put_option(struct words *w)
                                          "--buckets=1us,1s",
                                          "--otlp-sample=0.5",
                                          "--otlp-failed",
+                                         "--otlp-stages",
                                          "--otlp-slow=1ms",
+                                         "--log-format=squid",
+                                         "--log-format=squid-join",
+                                         "--log-format=ecs",
+                                         "--log-format=ltsv",
+                                         "--log-format=%ts %6tr %>a %Ss/%03>Hs %<st %rm %ru",
                                          "--dry-run"};
     char word[WORD];
     switch (below(w, 15)) {

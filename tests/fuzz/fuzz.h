@@ -13,6 +13,7 @@
  *     +dir       as files of a directory, a file for each segment, ring and pointer
  *     +crew      with a second thread
  *     +figures   through all figures in one pass, as sqtrace-report does it
+ *     +log       as an access.log; from the first segment or ring on, they are the trace that the log is joined with
  *
  * or which program takes them, from a directory, in the place of sqtrace-dump: +report, +top, +ship, +snapshot, +exporter.
  * Such a program has those of the options that it knows.  $FUZZ_PROGRAM, as in FUZZ_PROGRAM=ship, is a word of every input.
@@ -31,6 +32,7 @@ enum fuzz_word {
     FUZZ_DIR,
     FUZZ_CREW,
     FUZZ_FIGURES,
+    FUZZ_LOG,
     FUZZ_REPORT,
     FUZZ_TOP,
     FUZZ_SHIP,

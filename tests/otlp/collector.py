@@ -25,7 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "unit"))
 from told import check, plan, until  # noqa: E402
-TOOLS, SAMPLE, GOLDEN = os.environ["SQT_TOOLS"], os.path.join(SOURCE, "doc", "sample"), os.path.join(SOURCE, "tests", "golden")
+TOOLS, SAMPLE, GOLDEN = os.environ.get("SQT_TOOLS", "."), os.path.join(SOURCE, "doc", "sample"), os.path.join(SOURCE, "tests", "golden")
 KINDS = {1: "Internal", 2: "Server", 3: "Client"}
 STATUS = {0: "Unset", 1: "Ok", 2: "Error"}
 CONFIGURATION = """
@@ -245,4 +245,5 @@ def main():
     plan()
 
 
-main()
+if __name__ == "__main__":
+    main()

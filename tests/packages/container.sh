@@ -186,7 +186,8 @@ for _ in $(seq 20); do
     signal STOP
     there=$(records "$tools/sqtrace-dump" "$volume")
     both=$(records "$tools/sqtrace-dump" "$volume" "$ring")
-    [ "$there" -ge "$both" ] || break
+    # Nothing may be on disk yet.
+    [ "${there:-0}" -eq 0 ] || [ "$there" -ge "$both" ] || break
     signal CONT
 done
 # shellcheck disable=SC2086 # words

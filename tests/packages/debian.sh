@@ -17,7 +17,8 @@ cd "$folder/tree" || exit 1
 # What the folder holds as installed, without a word of packages that are not there.
 in_root()
 {
-    dpkg --root="$root" --force-depends "$@" >>"$folder/dpkg.log" 2>&1
+    # Scripts of packages run here, as nothing else is in the folder.
+    dpkg --root="$root" --force-script-chrootless --force-depends "$@" >>"$folder/dpkg.log" 2>&1
 }
 
 out=$folder/build.log err=
@@ -58,6 +59,11 @@ for tool in build dump experiment load report; do
     has_page "sqtrace-$tool.1"
 done
 has_page sqtrace.5
+if [ "$(dpkg --print-architecture)" = amd64 ]; then
+    "$root/usr/bin/sqtrace-attach" --version >/dev/null && grep -q '^Depends:.*libbpf1' "$folder"/tree/debian/sqtrace/DEBIAN/control
+    check 'sqtrace-attach is there, and what it depends on'
+    has_page sqtrace-attach.1
+fi
 has_page sqtrace_log.5
 for page in events tables figures; do
     has_page "sqtrace-$page.7"

@@ -39,6 +39,12 @@ rpm_in()
     rpmbuild --define "_topdir $topdir" --nodeps --nocheck "$@" >"$out" 2>&1 </dev/null
 }
 
+# tree_of FOLDER: Squid's source as rpmbuild has unpacked it there.  From 4.20 on that is one folder deeper.
+tree_of()
+{
+    find "$1/BUILD" -mindepth 1 -maxdepth 2 -type d -name "squid-$squid"
+}
+
 # Paths of all files below folder $1, without it.
 files()
 {
@@ -72,7 +78,7 @@ if [ "$(id -u)" -eq 0 ]; then
     {
         make -s -C "$tools" install DESTDIR="$folder/made" >"$folder/install.log" 2>&1
         files "$folder/made" | sed "s|^/usr/local/lib/systemd/|/usr/lib/systemd/|; s|^/usr/local/lib/|$libdir/|; s|^/usr/local/|/usr/|; s|/doc/sqtrace/|/doc/sqtrace-doc/|"
-        (cd "$top" && ls README.md doc/*.md doc/*.png) | sed 's|.*/||; s|^|/usr/share/doc/sqtrace-doc/|'
+        (cd "$top" && ls README.md doc/*.md doc/*.png doc/read-sqtrace.py) | sed 's|.*/||; s|^|/usr/share/doc/sqtrace-doc/|'
     } | sort >"$folder/wanted"
     files "$root" | grep -v '^/rpm/\|^/usr/share/licenses/\|^/usr/lib/\.build-id/\|^/usr/share/doc/sqtrace-*[0-9.]*/[A-Z]' |
         sed '/\/man\//s/\.gz$//' >"$folder/found"
@@ -178,8 +184,9 @@ prepares_hooked()
     rpm_in "$2" --define 'gpgverify true' -bp "$2/SOURCES/squid.spec" || return 1
     cp "$folder/hooked/src/squid.8.in" "$folder/squid.8.in"
     sed -i 's|@SYSCONFDIR@|/etc/squid|' "$folder/squid.8.in"
-    cmp "$folder/squid.8.in" "$2/BUILD/squid-$squid/src/squid.8.in" >"$out" 2>&1 || return 1
-    diff -r -q -x '*.comment' -x squid.8.in "$folder/hooked" "$2/BUILD/squid-$squid" >"$out" 2>&1
+    prepared=$(tree_of "$2")
+    cmp "$folder/squid.8.in" "$prepared/src/squid.8.in" >"$out" 2>&1 || return 1
+    diff -r -q -x '*.comment' -x squid.8.in "$folder/hooked" "$prepared" >"$out" 2>&1
 }
 
 # patched NAME: what sqtrace-build makes of that source package.
@@ -211,7 +218,7 @@ sed -i 's/^mkdir.*/false/' "$folder/autosetup-patched/SOURCES/squid.spec"
 sed "s|^prefix=.*|prefix=/stage|" "$tools/libsqtrace.pc" >"$folder/libsqtrace.pc"
 PKG_CONFIG_PATH=$folder rpm_in "$folder/autosetup-patched" --define 'gpgverify true' -bc \
     "$folder/autosetup-patched/SOURCES/squid.spec" &&
-    grep -q -- '-I/stage/include/sqtrace .*--wrap.* -lsqtrace' "$folder/autosetup-patched/BUILD/squid-$squid/words"
+    grep -q -- '-I/stage/include/sqtrace .*--wrap.* -lsqtrace' "$(tree_of "$folder/autosetup-patched")/words"
 check 'configure finds libsqtrace'
 
 squid_package by-number '%setup -q

@@ -58,7 +58,8 @@ data=$SQT_SOURCE
 . "$SQT_SOURCE/tools/lib/releases.sh"
 newest=$(newest_release)
 ranges=$(known_ranges)
-newest_range=$(release_lines | tail -n 1 | cut -d ' ' -f 2)
+find_range 99.0 && head_range=$range
+find_range "$newest" && newest_range=$range
 find_range 6.14 && older_range=$range
 squid=--squid=$newest
 prefix=--prefix=$work/prefix
@@ -86,6 +87,7 @@ says '--check-patches of a version that is too old' 1 'no hooks for Squid 4.17' 
 says '--check-patches without patches' 2 'there is nothing to check' "$squid" --check-patches --unpatched
 says '--series without --output' 2 '--output=DIR is missing' "$squid" --series
 says '--series into a folder with files' 1 "--output: $work is not empty" "$squid" --series --output="$work"
+says '--upstream without --series' 2 '--upstream goes with --series only' "$squid" --upstream --check-patches
 says '--help' 0 'usage: sqtrace-build' --help
 says '--version' 0 'sqtrace-build (sqtrace)' --version
 
@@ -108,7 +110,7 @@ chmod -R u+w "$work/a clone/tools"
 saved_build=$build
 build="$work/a clone/tools/sqtrace-build"
 says 'a source tree with a space' 1 "sqtrace's source tree: '$work/a clone'" "$squid" "$prefix" "$into"
-says 'which does all that needs no build: --list' 0 '5.9 6.9 6.10' --list
+says 'which does all that needs no build: --list' 0 '6.9 6.10' --list
 build=$saved_build
 
 # ---- archives ----
@@ -142,7 +144,7 @@ sed -i 's/6\.14/6.1/' "$work/tree/configure.ac"
 says 'a version that is not 6.10' 1 'Squid 6.1 is none of the versions that the hooks are known to fit' \
     --check-patches --source="$work/tree"
 sed -i 's/6\.1-/99.0.0-/' "$work/tree/configure.ac"
-says 'a version that is newer than all' 1 "is none of the versions that the hooks are known to fit: trying those of $newest_range" \
+says 'a version that is newer than all' 1 "is none of the versions that the hooks are known to fit: trying those of $head_range" \
     --check-patches --source="$work/tree"
 printf "PACKAGE_NAME='Squid Web Proxy'\nPACKAGE_VERSION='6.13'\n" >"$work/tree/configure"
 says '--source is another version' 1 "is Squid 6.13, and --squid says $newest" \

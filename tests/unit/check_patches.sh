@@ -12,7 +12,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-patches-test.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 program=check_patches
 lib=$SQT_SOURCE/tools/lib
-for part in say series squid-source; do
+for part in say releases series squid-source; do
     . "$lib/$part.sh"
 done
 number=0
@@ -101,6 +101,15 @@ result $? 'and the other file has its hook'
 fresh
 rm "$work/tree/src/a.cc"
 says 'the file is gone' 1 '0010-work.patch: lost: src/a.cc: this file is not there'
+# A distribution may have taken out what a file was for.
+sed 's|^--- a/src/a.cc|# optional: some have no a\n&|' "$work/patches/0010-work.patch" >"$work/tagged" &&
+    cp "$work/patches/0010-work.patch" "$work/untagged" && cp "$work/tagged" "$work/patches/0010-work.patch"
+fresh
+rm "$work/tree/src/a.cc"
+says 'the file is gone, and need not be there' 0 '1 hunks: 1 in place, 0 moved, 0 changed, 0 lost'
+fresh
+says 'the file is there, and has its hook' 0 '2 hunks: 2 in place'
+cp "$work/untagged" "$work/patches/0010-work.patch"
 
 # ---- a series for quilt ----
 
@@ -166,8 +175,98 @@ refuses 'a line that is none of a hunk' '0010-wrong.patch:5: expected a line tha
     "$head@@ first\nbegin();\n"
 refuses 'no reason why a hunk is for some only' "0010-wrong.patch:4: expected \`# only RELEASES: why'" "$head# only 5\n"
 refuses 'a tag that is none' "0010-wrong.patch:4: expected \`# only RELEASES: why' or" "$head# onyl 5: why\n"
+refuses 'a file that is optional, without the reason' "0010-wrong.patch:4: expected \`# optional: why'" "$head# optional\n"
+refuses 'a hunk that is optional' "expected a line that begins with --- after \`# optional'" \
+    "$head# optional: why\n@@ first\n     // first\n+a\n"
 refuses 'a tag within a hunk' '0010-wrong.patch:7: expected a line that begins with --- or @@' \
     "$head@@ first\n     // first\n# only 5: why\n+a\n"
 refuses 'two hunks at one place' 'two hunks change line 5 of src/a.cc' \
     "$head@@ first\n     // first\n+a\n     begin();\n@@ first\n     // first\n+b\n     begin();\n"
+
+# ---- versions of three parts ----
+
+mkdir "$work/known" "$work/known/patches" "$work/parts"
+cat >"$work/known/patches/releases" <<'END'
+# release range sum
+5.4.1 5.4.1-5.10 -
+5.5 5.4.1-5.10 -
+5.10 5.4.1-5.10 -
+7.0.2 7.0.2-7.1 -
+7.1 7.0.2-7.1 -
+8.0.0 8 -
+END
+data=$work/known
+
+# serves RELEASE RANGE HOOKS-OF KNOWN
+serves()
+{
+    find_range "$1"
+    echo "$1: $range, $hooks_of, $is_known" >"$work/out"
+    [ "$range $hooks_of $is_known" = "$2 $3 $4" ]
+    result $? "Squid $1 is served by the hooks of $2, as $3; listed: $4"
+}
+serves 5.4.1 5.4.1-5.10 5.4.1 yes
+serves 5.4 5.4.1-5.10 5.4.1 no
+serves 5.4.2 5.4.1-5.10 5.4.2 no
+serves 5.10 5.4.1-5.10 5.10 yes
+serves 7.0.1 7.0.2-7.1 7.0.2 no
+serves 7.0.2 7.0.2-7.1 7.0.2 yes
+serves 7.2 7.0.2-7.1 7.2 no
+serves 8.0.0 8 8.0.0 yes
+serves 8.0.1 8 8.0.1 no
+serves 99.0.0 8 99.0.0 no
+known_ranges >"$work/out"
+[ "$(cat "$work/out")" = '5.4.1 to 5.10, 7.0.2 to 7.1, 8 (in development)' ]
+result $? 'the ranges as text'
+
+# gets RELEASE TAG YES-OR-NO: whether a hunk for the releases TAG is for RELEASE.
+gets()
+{
+    printf -- '---\n--- a/src/a.cc\n+++ b/src/a.cc\n# only %s: why\n@@ first\n     // first\n+a\n' "$2" >"$work/parts/tagged"
+    awk -v release="$1" -f "$lib/place-hunks.awk" "$work/parts/tagged" >"$work/out" 2>&1
+    got=no
+    ! grep -q '^+a$' "$work/out" || got=yes
+    [ "$got" = "$3" ]
+    result $? "a hunk for $2 is for $1: $3"
+}
+gets 5.4 5.4.1- no
+gets 5.4.1 5.4.1- yes
+gets 5.4.1 5.4 no
+gets 5.4.1 -5.4 no
+gets 5.4.1 5 yes
+gets 5.4.1 5.5- no
+gets 5.10 5.4.1-5.9 no
+gets 7.0.2 7.0.2-7.1 yes
+gets 7.0.1 7.0.2-7.1 no
+gets 8.0.0 7- yes
+gets 8.0.0 7 no
+
+# ---- tags of a clone ----
+
+# Releases without any of Squid's code: no hook finds its place.
+if git --version >/dev/null 2>&1; then
+    clone=$work/clone
+    mkdir -p "$clone/src"
+    git init -q "$clone"
+    : >"$clone/src/cf.data.pre"
+    for release in 4.17 5.3 5.4 5.4.1 5.10 7.0.2; do
+        echo "AC_INIT([Squid Web Proxy],[$release],[https://bugs.squid-cache.org/],[squid])" >"$clone/configure.ac"
+        git -C "$clone" add -A
+        git -C "$clone" -c user.name=a -c user.email=a@b.c commit -qm "$release"
+        git -C "$clone" tag "SQUID_$(echo $release | tr . _)"
+    done
+    sh "$SQT_SOURCE/tests/packages/tags.sh" "$clone" >"$work/out" 2>&1
+    [ $? -eq 1 ] && [ "$(sed -n 's/^| \(SQUID[^ ]*\) |.*/\1/p' "$work/out" | tr '\n' ' ')" = \
+        'SQUID_5_4 SQUID_5_4_1 SQUID_5_10 SQUID_7_0_2 ' ]
+    result $? 'tags.sh looks at the releases from 5.4 on, and its status says that hooks of listed ones are lost'
+    grep -q '^| SQUID_5_4 | 5.4 | 5.4.1-5.10 | no | \([0-9]*\) | 0 | 0 | 0 | \1 |$' "$work/out" &&
+        grep -q '^| SQUID_5_4_1 | 5.4.1 | 5.4.1-5.10 | yes | \([0-9]*\) | 0 | 0 | 0 | \1 |$' "$work/out" &&
+        grep -q '^SQUID_7_0_2: 0010-configuration.patch: lost: src/SquidConfig.h: ' "$work/out"
+    result $? 'a row for each, and the hooks below'
+    sh "$SQT_SOURCE/tests/packages/tags.sh" "$clone" SQUID_5_4 >"$work/out" 2>&1
+    result $? 'a release that is not listed may lose hooks'
+    sh "$SQT_SOURCE/tests/packages/tags.sh" "$work/patches" >"$work/out" 2>&1
+    [ $? -eq 1 ] && grep -q 'not a clone of a git repository' "$work/out"
+    result $? 'tags.sh: no clone'
+fi
 echo "1..$number"

@@ -66,8 +66,8 @@ elapsed()
     echo 60
 }
 within=2
-fits phase 'what takes a minute' 60 >/dev/null && one_tap phase 'what takes a minute' 0 >/dev/null
-fits phase 'what takes more' 61 >/dev/null && one_tap phase 'what takes more' 0 >/dev/null
+fits phase 'what takes 48 s' 48 >/dev/null && one_tap phase 'what takes 48 s' 0 >/dev/null
+fits phase 'what takes more' 49 >/dev/null && one_tap phase 'what takes more' 0 >/dev/null
 sum 'what there is no time for is skipped' '1 passed, 0 failed, 1 skipped' 0
 within=
 fits phase 'what takes an hour' 3600 >/dev/null && one_tap phase 'what takes an hour' 0 >/dev/null
@@ -75,12 +75,25 @@ sum 'without a limit there is time for all' '1 passed, 0 failed' 0
 # The second of three versions: built while the first is tested, then tested; then the first is done.
 wanted()
 {
-    [ "$1" != e2e ] || [ -n "$with_e2e" ]
+    case $1 in
+    e2e) [ -n "$with_e2e" ] ;;
+    sanitizers) [ -n "$with_sanitizers" ] ;;
+    *) false ;;
+    esac
 }
-versions='a b c' with_e2e=yes
-has_taken build 700
-[ "$(version_seconds b) $(version_seconds c)" = '1400 2100' ]
+versions='a b c' with_e2e=yes with_sanitizers=
+has_taken unit 1400
+[ "$(takes squid) $(takes squid container)" = '700 1028' ]
+one_tap phase 'by the unit tests' $? >/dev/null
+[ "$(version_seconds b) $(version_seconds c)" = '1300 1800' ]
 one_tap phase 'by the build alone' $? >/dev/null
+with_sanitizers=yes
+[ "$(version_seconds b)" = 2293 ]
+one_tap phase 'behind what goes before it' $? >/dev/null
+one_tap sanitizers 'that ran' 0 >/dev/null
+[ "$(version_seconds b)" = 1300 ]
+one_tap phase 'which has run' $? >/dev/null
+with_sanitizers=
 has_taken e2e 500
 [ "$(version_seconds b) $(version_seconds c)" = '1200 1500' ]
 one_tap phase 'by the first tests' $? >/dev/null
@@ -90,7 +103,7 @@ one_tap phase 'the first is tested' $? >/dev/null
 with_e2e=
 [ "$(version_seconds c)" = 700 ]
 one_tap phase 'no end-to-end tests' $? >/dev/null
-sum 'how long a version takes' '4 passed, 0 failed' 0
+sum 'how long a version takes' '8 passed, 0 failed' 0
 within=2
 one_tap phase "limits: $(limited 50) $(limited 500)" "$([ "$(limited 50) $(limited 500)" = '50 60' ]; echo $?)" >/dev/null
 within=1
@@ -103,6 +116,15 @@ has_taken build 7
 [ "$(took build)" = 5 ]
 one_tap phase 'the first time counts' $? >/dev/null
 sum 'what the first took is kept' '1 passed, 0 failed' 0
+# The clock above says that this minute is over.
+within=1
+rest_tap phase 1 sh -c 'echo ok 1 - it begins; sleep 5' >/dev/null
+sum 'what has no time left is a skipped test after what is promised' '1 passed, 0 failed, 1 skipped' 0
+run_tap phase 1 sh -c 'echo ok 1 - it begins; sleep 5' >/dev/null
+sum 'and a failure of what is promised' '1 passed, 1 failed' 1
+within=
+rest_tap phase 1 sh -c 'echo ok 1 - it begins; sleep 5' >/dev/null
+sum 'and a failure where the whole has time' '1 passed, 1 failed' 1
 
 # What automake leaves of `make check`: a crashed program is an ERROR of the driver.
 mkdir -p "$results/build/tests/unit"

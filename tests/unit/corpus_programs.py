@@ -4,7 +4,8 @@
 
 The inputs of tests/fuzz/corpus become directories of a trace.  SQT_FULL=1 takes all of them; else a tenth: those that stand in
 the corpus for another program than sqtrace-dump, since nothing else reaches as much of it; then those with names, which were
-faults; then others.
+faults; then others.  Of the forms of sqtrace-dump, and of what reads other files than traces, each input of that tenth has a
+third: libFuzzer takes sqtrace-dump through the whole corpus.
 """
 import concurrent.futures
 import os
@@ -20,7 +21,7 @@ from told import check, plan  # noqa: E402
 CORPUS = os.path.join(programs.SOURCE, "tests", "fuzz", "corpus")
 FULL = os.environ.get("SQT_FULL")
 BEGINS = re.compile(rb"SQTRACE\x1a|SQTRING\x1a")  # of a segment and of a ring
-WORDS = {b"+report", b"+top", b"+ship", b"+snapshot", b"+exporter"}
+WORDS = {b"+report", b"+top", b"+ship", b"+snapshot", b"+exporter", b"+log"}
 
 
 def read(name):
@@ -47,7 +48,15 @@ def write_trace(data, folder):
             file.write(data[begin:end])
 
 
-def tried(name):
+def chosen_programs(name, number):
+    """Those that an input goes through."""
+    if FULL:
+        return programs.PROGRAMS
+    of_files = programs.FILE_PROGRAMS[number % 3:][:1] if b"+log" not in read(name) else programs.FILE_PROGRAMS
+    return programs.OTHER_PROGRAMS + programs.DUMP_PROGRAMS[number % 3:][:1] + of_files
+
+
+def tried(name, number):
     """(runs, problems) of one input."""
     problems, runs = [], 0
     with tempfile.TemporaryDirectory(dir=WORK) as folder:
@@ -55,7 +64,7 @@ def tried(name):
         write_trace(read(name).split(b"\n", 1)[1], trace)
         os.mkdir(place)
         records = programs.records_of(trace)
-        for run in programs.over(trace, place):
+        for run in programs.over(trace, place, chosen_programs(name, number)):
             runs += 1
             problems += run.problems(records)
     return runs, ["%s: %s" % (name, line) for problem in problems for line in problem.splitlines()]
@@ -64,10 +73,11 @@ def tried(name):
 def good():
     """Of a trace that is whole, each program makes what it is there for."""
     with tempfile.TemporaryDirectory(dir=WORK) as folder:
-        ended = list(programs.over(os.path.join(programs.SOURCE, "tests", "golden", "kids"), folder))
-        made = [os.path.join(folder, name) for name in ("report.html", "shipped", "snapshots", "ctf", "parquet")]
+        ended = list(programs.over(os.path.join(programs.SOURCE, "tests", "golden", "kids"), folder,
+                                   programs.DUMP_PROGRAMS + programs.OTHER_PROGRAMS))
+        made = [os.path.join(folder, name) for name in ("report.html", "shipped", "snapshots", "ctf", "parquet", "load.gp")]
         lacks = [path for path in made if not os.path.exists(path)]
-    check(len(ended) > 15 and not lacks and not any(run.status for run in ended), "a whole trace: each program succeeds",
+    check(len(ended) > 20 and not lacks and not any(run.status for run in ended), "a whole trace: each program succeeds",
           *lacks, *(run for run in ended if run.status))
 
 
@@ -78,7 +88,7 @@ def main():
     good()
     runs = wrong = 0
     with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
-        for name, (count, problems) in zip(chosen, pool.map(tried, chosen)):
+        for name, (count, problems) in zip(chosen, pool.map(tried, chosen, range(len(chosen)))):
             runs += count
             if problems:
                 wrong += 1

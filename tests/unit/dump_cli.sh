@@ -102,7 +102,7 @@ fi
 # ---- what stands above the rows ----
 run "$dump" --quiet story
 [ "$(sed -n '/^time_s/q; s/: .*//p' "$out" | tr -d '\n')" = '# trace# squid# process# process# start# range# holds# table' ] &&
-    grep -qx '# holds: 181 records, 7002 lost' "$out" && grep -qx '# records: 181' "$out" &&
+    grep -qx '# holds: 185 records, 7002 lost' "$out" && grep -qx '# records: 185' "$out" &&
     grep -qx '# range: 0 s to 0.900100000 s' "$out" && grep -qx '# length: 0.900100000 s' "$out" &&
     grep -qx '# process: kid 2, worker, pid 1002' "$out" && grep -qx '# squid: 7.7' "$out"
 check "trace, Squid, processes, start, range, records, lost"
@@ -261,15 +261,15 @@ check "a time before the trace is told"
 run "$dump" --quiet --table=events --since=500ms --until=500003us story
 [ "$(rows)" = 2 ]
 check "--since and --until on records: since is in, until is out"
-run "$dump" --quiet --table=events --since=500ms --until=500003us --columns=time_s,kid,event,id,arg,aux story
+run "$dump" --quiet --table=events --since=500ms --until=500003us --columns=time_s,kid,event,id,arg,aux,xid story
 [ "$(rows)" = 2 ]
 check "the same row by row"
 "$dump" --quiet --table=events busy.sqt >"$work/fast"
-"$dump" --quiet --table=events --columns=time_s,kid,event,id,arg,aux busy.sqt >"$work/slow"
+"$dump" --quiet --table=events --columns=time_s,kid,event,id,arg,aux,xid busy.sqt >"$work/slow"
 cmp -s "$work/fast" "$work/slow"
 check "both ways of printing records agree"
 "$dump" --quiet --table=events story >"$work/fast"
-"$dump" --quiet --table=events --columns=time_s,kid,event,id,arg,aux story >"$work/slow"
+"$dump" --quiet --table=events --columns=time_s,kid,event,id,arg,aux,xid story >"$work/slow"
 cmp -s "$work/fast" "$work/slow"
 check "also on records of every kind"
 run "$dump" --output="$work/o" busy.sqt
@@ -297,6 +297,10 @@ run "$dump" --figure=hit-stages busy.sqt
 grep -q '^# group: .*, because the trace is shorter than four groups of 1200 s$' "$out" &&
     awk '/^# group:/ { group = $3 } /^# length:/ { groups = $3 / group } END { exit !(groups >= 12) }' "$out"
 check "a short trace has at least 12 groups, and says so"
+run "$dump" --figure=hit-stages --group=10min busy.sqt
+grep -q '^# group: .*, because the trace is shorter than four groups of 600 s$' "$out" &&
+    grep -q '^sqtrace-dump: warning: --group=10min: the groups are [0-9.]* s, because the trace is shorter than four groups of 600 s$' "$err"
+check "a width that --group gives and that the trace is too short for: a warning"
 run "$dump" --figure=block-comb --quiet --where='xid == 3 and direction == out' story
 grep -q '^# swap: sio 2 of request 3, out' "$out"
 check "block-comb of the swap that --where picks"

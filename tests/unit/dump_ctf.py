@@ -44,7 +44,7 @@ def wanted(trace, options):
     """{kid: [(ns, event, fields)]} of the table.  A kid's times never go back in CTF."""
     found, now = collections.defaultdict(list), collections.Counter()
     for line in dump(trace, "--table=events", "--no-comments", "--no-header", *options).split("\n")[:-1]:
-        time, kid, event, *fields = line.split("\t")
+        time, kid, event, *fields, _xid = line.split("\t")
         now[kid] = max(now[kid], ns(time))
         found[kid].append((now[kid], event, [field for field in fields if field != "-"]))
     return found

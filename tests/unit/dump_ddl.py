@@ -348,6 +348,12 @@ def main():
                   "lossy": os.path.join(scratch, "lossy.sqt"), "moved": os.path.join(scratch, "moved.sqt")}
         folders = {name: export(os.path.join(scratch, "of-" + name), trace) for name, trace in traces.items()}
         bad_input(scratch, outputs)
+        nobody, gone = os.pipe()
+        os.close(nobody)
+        left = subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), "--ddl=duckdb", outputs], stdout=gone, stderr=subprocess.PIPE,
+                              check=False)
+        os.close(gone)
+        check(left.returncode == 0 and not left.stderr, "a reader that has gone, as head(1) does, is no error")
         spark_parses(outputs)
         query_files()
         parted = tree(outputs, os.path.join(scratch, "tree"))

@@ -4,7 +4,8 @@
 # dump_examples.sh - the examples of sqtrace-dump(1), and the commands of README.md that read a trace, as a reader would
 # copy them: each exits with 0 and prints something.  They read doc/sample, or the trace that SQT_SAMPLE names, in place
 # of the trace directory, its first complete transaction in place of 54, the connection of that one in place of 11, and
-# ten seconds from its time of day on in place of those in the manual.
+# ten seconds from its time of day on in place of those in the manual.  A sample of two minutes is too short for groups of
+# one, which is a warning.
 . "$SQT_SOURCE/tests/unit/tap.sh"
 
 work=$(mktemp -d) || exit 1
@@ -73,7 +74,8 @@ run_example()
     rm -rf "$work/run" && mkdir "$work/run"
     touch "$work/mark"
     sleep 0.02
-    (cd "$work/run" && sh -e "$work/command") >"$out" 2>"$err" && printed_something && ! grep -q 'sqtrace-dump: ' "$err"
+    (cd "$work/run" && sh -e "$work/command") >"$out" 2>"$err" && printed_something &&
+        ! grep 'sqtrace-dump: ' "$err" | grep -qv -e 'warning: no process writes this trace' -e 'warning: --group=1min: the groups'
     check "$(sed -n 1p "$1" | sed 's/\\//g')"
 }
 

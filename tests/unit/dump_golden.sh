@@ -7,6 +7,8 @@
 # In the old one the stamps of an I/O are a PART_STAMP each.  No hook emits that any more, and a reader must understand
 # it for ever, so its files are never written anew.
 #
+# And what a person sees in 80 columns, against tests/golden/screens/.
+#
 # With GOLDEN_WRITE=1 it writes the files of the made one anew: look at the difference before it is committed.
 
 golden=$SQT_SOURCE/tests/golden
@@ -39,6 +41,32 @@ done
 for name in table=loop_time table=profile table=stalls; do
     compare dump held.sqt "--$name"
 done
+# screen NAME PROGRAM ARGUMENT...: what a person sees in 80 columns
+screen() {
+    number=$((number + 1))
+    file=$golden/screens/$1.txt
+    name=$1 program=$2
+    shift 2
+    COLUMNS=80 "$SQT_TOOLS/$program" "$@" >"$work/out" 2>&1
+    [ -z "$GOLDEN_WRITE" ] || cp "$work/out" "$file"
+    if cmp -s "$work/out" "$file" && [ "$(sed 's/^ *sqtrace-.*//' "$file" | awk '{ n = length($0); m = n > m ? n : m } END { print m > 80 }')" != 1 ]; then
+        echo "ok $number - screen $name"
+    else
+        echo "not ok $number - screen $name"
+        diff "$file" "$work/out" | head -10 | sed 's/^/# /'
+    fi
+}
+people="--format=table --no-comments"
+# shellcheck disable=SC2086 # words
+{
+    screen requests sqtrace-dump --quiet $people story
+    screen events sqtrace-dump --quiet $people --table=events --limit=30 story
+    screen findings sqtrace-dump --quiet $people --table=findings "$SQT_SOURCE/doc/sample"
+    screen histogram sqtrace-dump --quiet $people --histogram=total_ns "$SQT_SOURCE/doc/sample"
+    screen top sqtrace-top --once --limit=3 story
+    screen verdict sqtrace-report --quiet --verdict "before=$SQT_SOURCE/doc/sample" "after=$SQT_SOURCE/doc/sample"
+    screen top-help sqtrace-top -h
+}
 cd "$golden" || exit 1
 for name in table=events table=requests table=swaps table=ios; do
     # Tables get new columns, so only those of the file are asked for.

@@ -4,11 +4,13 @@
 
 Python computes the same from the rows of the same table, and from its own zoneinfo.
 """
+import collections
 import datetime
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import zoneinfo
 
 sys.dont_write_bytecode = True
@@ -199,6 +201,34 @@ def wall(zone, table="requests", column="when", source="time_s"):
     return want
 
 
+# ---- wide tables ----
+
+LOG = """1795632956.321 10 10.0.0.1 TCP_MISS/200 100 A,B http://a/ c HIER_DIRECT/1.2.3.4 text/html
+1795632957.321 10 10.0.0.1 TCP_MISS/200 100 A http://a/ B,c HIER_DIRECT/1.2.3.4 text/html
+1795632958.321 10 10.0.0.1 TCP_MISS/200 100 A http://a/ B,c HIER_DIRECT/1.2.3.4 text/html
+"""
+
+
+def wide():
+    """Columns have the counts of their own group, also where there are many groups, and where two are called alike."""
+    _, _, rows = dump("--table=events", "--columns=kid,id")
+    counts, all_of = collections.Counter(map(tuple, rows)), collections.Counter(row[1] for row in rows)
+    comments, header, got = dump("--table=events", "--group-by=kid,id", "--wide")
+    shown = [name[3:] for name in header[1:]]
+    least = max(number for text, number in all_of.items() if text not in shown)
+    check(len(all_of) > 2000 and len(set(shown)) == 250 and min(all_of[text] for text in shown) >= least and
+          comments["wide"] == "%d groups with fewer rows have no column" % (len(all_of) - 250),
+          "the largest 250 of %d groups have columns" % len(all_of))
+    check(all(int(cell) == counts[row[0], text] for row in got for text, cell in zip(shown, row[1:])),
+          "each with the counts of its own group")
+    with tempfile.NamedTemporaryFile("w", suffix=".log") as log:
+        log.write(LOG)
+        log.flush()
+        out = subprocess.run([DUMP, "--access-log=" + log.name, "--no-comments", "--group-by=class,method,user_name", "--wide"],
+                             stdout=subprocess.PIPE, check=False).stdout.decode()
+    check(out == "class\tA,B,c\tA,B,c\nmiss\t2\t1\n", "groups that are called alike have a column each")
+
+
 def walls():
     berlin = wall("Europe/Berlin")
     wall("America/St_Johns")
@@ -228,7 +258,7 @@ def walls():
 
 def mistakes():
     fails("--group-by: requests has no column 'clas'; did you mean class?", "--group-by=clas")
-    fails("--group-by: requests has no column 'dir'; tables swaps, ios and diskops have it", "--group-by=dir")
+    fails("--group-by: requests has no column 'sio'; tables swaps, ios and diskops have it", "--group-by=sio")
     fails("--of: requests has no column 'service_ns'; tables ios and waits have it", "--group-by=class", "--of=service_ns")
     fails("--group-by: more than 4 columns", "--group-by=kid,class,status,tag,method")
     fails("--group-by goes with tables, not with figures", "--figure=load", "--group-by=time_s")
@@ -270,6 +300,7 @@ grouped("events", ["event", "arg"], "--where=event == UNLINK or event == DNS_END
 grouped("samples", ["source", "name"])
 sorts()
 bounded()
+wide()
 for one in (("requests", "total_ns"), ("requests", "size_bytes"), ("requests", "dns_ns"), ("loops", "ready_fds"),
             ("ios", "service_ns", "--where=direction == in")):
     histogram(*one)

@@ -8,10 +8,12 @@ import datetime
 import glob
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 sys.dont_write_bytecode = True
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
@@ -170,7 +172,38 @@ def hosts():
     check({row["host"] for row in dump("loops", SAMPLE)} == {"-"}, "a trace from before has none")
 
 
+def as_attached(path, copy):
+    """A copy of a segment whose first frame says that sqtrace-attach wrote it."""
+    with open(path, "rb") as file:
+        data = file.read()
+    size, = struct.unpack_from("<I", data, 192 + 8)
+    body = b"def\t19\t0\tabcdef\n" + data[208:208 + size]
+    head = data[192:200] + struct.pack("<I", len(body))
+    with open(copy, "wb") as file:
+        file.write(data[:192] + head + struct.pack("<I", zlib.crc32(body, zlib.crc32(head + bytes(4)))) + body +
+                   data[208 + size:])
+
+
+def watched_from_outside():
+    """What an attached trace does not show is said once, whichever of its processes was watched from outside."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for attached in ("1", "2", "12", ""):
+            copies = []
+            for path in sorted(glob.glob(os.path.join(KIDS, "*.sqt"))):
+                copies.append(os.path.join(scratch, os.path.basename(path)))
+                if os.path.basename(path)[0] in attached:
+                    as_attached(path, copies[-1])
+                else:
+                    shutil.copy(path, copies[-1])
+            out = subprocess.run([DUMP, "--quiet", "--table=summary", *copies], stdout=subprocess.PIPE, check=True).stdout
+            said = [line for line in out.decode().splitlines() if line.startswith("#")]
+            check(sum(line.startswith("# attached") for line in said) == len(attached) and
+                  sum(line.startswith("# not seen") for line in said) == bool(attached),
+                  "kids watched from outside: %s" % (attached or "none"), *said)
+
+
 every_table()
+watched_from_outside()
 sample_is_right()
 minutes_are_whole()
 records_are_named()

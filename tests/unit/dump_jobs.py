@@ -68,7 +68,7 @@ def job(name, command, judge, **words):
     with tempfile.TemporaryDirectory() as folder:
         known = all(line in COMMANDS for line in command.split("\n"))
         out = run(command, folder, **words)
-        good = known and not out.stderr and judge(out, folder)
+        good = known and (not out.stderr or judge is too_slow) and judge(out, folder)
     check(good, name)
     if not good:
         print("# in the manual: %s; status %d\n# %s\n# %s" % (known, out.returncode, command, out.stderr.decode()))
@@ -185,6 +185,8 @@ def too_slow(out, _):
     failed = sum(row["outcome"] != "complete" for row in recent)
     wanted = [ranked(misses, 990) > 1e9, 100 * failed > 5 * len(recent)]
     lines = out.stdout.decode().splitlines()
+    if "warning: no process writes this trace" not in out.stderr.decode():  # for nobody writes the sample
+        return False
     return [line.split()[0] for line in lines[:2]] == ["FAILED" if wrong else "ok" for wrong in wanted] \
         and lines[2:] == ["alarm"] * any(wanted)
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "sink/chrome/keep.h"
+#include "row/kept.h"
 
 #define BUDGET ((size_t)1 << 20)
 

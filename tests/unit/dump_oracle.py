@@ -7,6 +7,7 @@ The trace is made of records of a busy proxy; what is compared comes from differ
 
 import itertools
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -73,6 +74,11 @@ def stages_figure(trace, requests, name, group_ns, wanted):
 def summary(trace, requests, ios):
     comments, rows = dump(trace, "--table=summary")
     check(comments["percentiles"] == "exact", "the summary is exact")
+    asked = [r for r in requests if r["class"] != "query"]
+    hits = [r for r in asked if r["class"].endswith("_hit")]
+    sent, of_hits = (sum(number(r["sent_bytes"]) for r in some) for some in (asked, hits))
+    check(hits and comments["hit ratio"] == "%.2f %% of %d requests, %.2f %% of %d bytes sent to clients" % (
+        100 * len(hits) / len(asked), len(asked), 100 * of_hits / sent, sent), "it has the hit ratio of all requests")
     stages = [column[:-3] for column in requests[0]
               if column.endswith("_ns") and
               column not in ("server_from_ns", "server_until_ns", "client_tls_ns", "read_wait_ns")]
@@ -162,6 +168,9 @@ def count_sample(seconds, waits, begin, until, parts):
             seconds.setdefault(second, dict.fromkeys(("computing", "blocked", "absent", "idle"), 0))[part] += ns * share
 
 
+# Culprits that stand for all: whose a wait is where no single name stands out.
+with open(os.path.join(SOURCE, "src", "figure", "finding", "findings.def"), encoding="utf-8") as rules:
+    OWNERS = re.findall(r'^SQT_FINDING_OWNER\(\w+, "([^"]+)"\)', rules.read(), re.M)
 DISK = ("disk_queue", "disk_slow", "diskd_poll", "disk_notice")
 CLAIMS = {
     "name_server": ["dns"], "adaptation": ["adapt"], "url_helper": ["redirect"], "access_checks": ["access"],
@@ -193,7 +202,7 @@ def claims(finding, requests, read_from, held):
     for r in requests:
         name = r["miss_reason"] if finding["cause"] in ("reloads", "vary") else \
             read_from.get((r["kid"], r["xid"])) if finding["cause"] in DISK else r["server"]
-        mine = finding["culprit"] in ("-", name)
+        mine = finding["culprit"] in ("-", *OWNERS, name)
         claim = sum(number(r[stage + "_ns"]) for stage in CLAIMS[finding["cause"]]) if mine else 0
         yield claim if held else max(claim - number(r["loop_held_ns"]), 0)
 
@@ -290,11 +299,12 @@ INCIDENTS = {"FATAL": ("fatal", "aux", None, None, 0), "CHILD_STARTED": ("child_
              "CHILD_DIED": ("child_died", "aux", "id", None, 0), "SERVICE_STATE": ("service", "arg", None, None, 0),
              "PEER_PROBED": ("peer_probed", "arg", None, None, 0), "LIST_READ": ("list_read", "aux", "id", "arg", 1000),
              "DIR_REBUILT": ("dir_rebuilt", "aux", "id", "arg", 1000000),
-             "SWAP_LOGS_WRITTEN": ("swap_logs_written", None, "id", "arg", 1000)}
+             "SWAP_LOGS_WRITTEN": ("swap_logs_written", None, "id", "arg", 1000),
+             "CLIENT_RESENT": ("client_resent", None, "aux", "arg", 1000)}
 
 
-def result(event):
-    """What became of a child, of a service, or of a try."""
+def result(event, part):
+    """What became of a child, of a service, of a try, or of bytes for a client; part: the event behind it."""
     if event["event"] == "CHILD_DIED":
         code = int(event["arg"])
         return "unknown" if code >= 1024 else "signal %d" % (code - 256) if code >= 256 else "exit %d" % code
@@ -302,6 +312,8 @@ def result(event):
         return ["down", "up", "suspended"][int(event["aux"])]
     if event["event"] == "PEER_PROBED":
         return {"0": "connected", "111": "ECONNREFUSED", "113": "EHOSTUNREACH"}[event["aux"]]
+    if event["event"] == "CLIENT_RESENT":
+        return "unacknowledged" if part["event"] == "PART_CLIENT_RESENT" and part["arg"] != "0" else "acknowledged"
     return "-"
 
 
@@ -309,10 +321,10 @@ def incidents(trace):
     """What happened to Squid as a whole, from the events."""
     _, events = dump(trace, "--table=events")
     want = []
-    for event in events:
+    for event, part in zip(events, events[1:] + [None]):
         if event["event"] in INCIDENTS:
             incident, name, count, took, unit = INCIDENTS[event["event"]]
-            want.append((event["time_s"], incident, event[name] if name else "-", result(event), event[count] if count else "-",
+            want.append((event["time_s"], incident, event[name] if name else "-", result(event, part), event[count] if count else "-",
                          str(int(event[took]) * unit) if took else "-"))
     _, rows = dump(trace, "--table=incidents")
     got = [tuple(row[name] for name in ("time_s", "incident", "name", "result", "count", "took_ns")) for row in rows]
@@ -320,6 +332,35 @@ def incidents(trace):
     check(dirs and dirs[0][2] == "diskd /var/cache/d", "a cache_dir has its type and path", dirs)
     named = [row if row[1] != "dir_rebuilt" else row[:2] + ("1",) + row[3:] for row in got]
     check(len({row[1] for row in want}) == len(INCIDENTS) and named == want, "table incidents, from the events", named, want)
+
+
+def xids(trace):
+    """Column xid of events: of records that name a transaction; of those of a store I/O, as table swaps has its; of operations of
+    store I/Os; of their parts; and of no others."""
+    _, swaps = dump(trace, "--table=swaps")
+    reads = {(row["kid"], row["sio"]): row["xid"] for row in swaps}
+    _, events = dump(trace, "--table=events")
+    ops, last, wrong, known = {}, {}, [], 0
+    for event in events:
+        kid, name = event["kid"], event["event"]
+        if name.startswith("PART_"):
+            want = last.get(kid, "-")
+        elif name.startswith(("SWAPIN_", "SWAPOUT_")):
+            want = reads[kid, event["id"]]
+        elif name in ("DISKOP_QUEUED", "DISKOP_BEGIN"):
+            want = ops[kid, event["id"]] = reads.get((kid, event["arg"]), "-")
+        elif name == "DISKOP_END":
+            want = ops[kid, event["id"]]
+        elif name.startswith(("WAIT_", "CALLS", "SAMPLE", "LOOP_", "CONN_", "CLIENT_", "REQUEST_PARSED", "SERVER_CLOSE",
+                              "RELEASE", "UNLINK", "DIGEST_RE", "START", "STOP", "CLOCK", "LOST", "HEARTBEAT", "RECONF")):
+            want = "-"
+        else:
+            want = event["id"] if event["id"].isdigit() and event["id"] != "0" else "-"
+        last[kid] = want
+        known += want != "-"
+        if event["xid"] != want:
+            wrong.append((event, want))
+    check(known > len(events) / 5 and not wrong, "xid of %d of %d events: %s" % (known, len(events), wrong[:2]))
 
 
 def main():
@@ -340,6 +381,7 @@ def main():
         incidents(os.path.join(work, "t", "story"))
         loop_time(os.path.join(work, "t", "held.sqt"))
         findings(trace, ["", "class == miss"], [["slow_clients", "disk_slow"], ["slow_clients"]])
+    xids(os.path.join(SOURCE, "doc", "sample"))
     findings(os.path.join(SOURCE, "doc", "sample"),
              ["", "class == disk_hit", "dns_ns > 1ms or tls_ns > 1ms", "kid == 0", "client_body_ns > 20ms",
               "--since=80s", "--until=60s"],

@@ -44,8 +44,11 @@ def table(trace, name, *options):
     """Rows with all columns, and time_ns."""
     text = run(trace, "--table=" + name, "--no-comments", "--format=tsv", *options).decode()
     lines = [line.split("\t") for line in text.split("\n")[:-1]]
-    times = run(trace, "--table=" + name, "--no-comments", "--no-header", "--format=tsv", "--columns=time_ns", *options)
-    return [dict(zip(lines[0], row), time_ns=at) for row, at in zip(lines[1:], times.decode().split("\n"))]
+    also = ["time_ns"] + (["longest_stage", "dir"] if name == "requests" else [])  # not in text unless asked for
+    if any(option.startswith("--columns=") for option in options):
+        also = also[:1]
+    more = run(trace, "--table=" + name, "--no-comments", "--no-header", "--format=tsv", *options, "--columns=" + ",".join(also))
+    return [dict(zip(lines[0] + also, row + cells.split("\t"))) for row, cells in zip(lines[1:], more.decode().split("\n"))]
 
 
 def kind_of(span):
@@ -162,15 +165,53 @@ def ids(spans):
     check(lonely, "what has a transaction with a row is a child of its span")
 
 
+def stages(trace, text):
+    """--otlp-stages adds spans, and changes none: of each request they sum up to its columns, and no two overlap."""
+    with_stages = run(trace, "--format=otlp", "--otlp-stages")
+    requests, times, others = {}, collections.defaultdict(list), 0
+    for line in with_stages.decode().splitlines():
+        for _, span in spans_of(parse(line)):
+            said = attributes(span)
+            if span.kind == 2:
+                requests[span.span_id] = span, said
+            if "squid.stage" in said:
+                times[span.parent_span_id].append(span)
+            else:
+                others += 1
+    check([] if others == sum(len(spans_of(parse(line))) for line in text.decode().splitlines()) else [others], "other spans are as before")
+    wrong, whole = [], 0
+    for parent, found in times.items():
+        request, said = requests[parent]
+        found.sort(key=lambda span: span.start_time_unix_nano)
+        ends = [request.start_time_unix_nano] + [span.end_time_unix_nano for span in found]
+        begins = [span.start_time_unix_nano for span in found] + [request.end_time_unix_nano]
+        wrong += ["%s: overlap" % said["squid.xid"] for end, begin in zip(ends, begins) if begin < end]
+        if "squid.stages_left_out" in said:
+            wrong += [] if len(found) == 256 else ["%d stages, and others left out" % len(found)]
+            continue
+        whole += 1
+        sums = collections.Counter()
+        for span in found:
+            sums["squid.%s_ns" % span.name] += span.end_time_unix_nano - span.start_time_unix_nano
+        wrong += ["%s: %s" % (said["squid.xid"], name) for name, ns in sums.items() if ns != said.get(name)]
+    check(wrong, "stages of %d requests sum up to their columns, and do not overlap" % whole)
+    check([] if whole > 1000 else [whole], "and they are not few")
+
+
 def secrets(trace, text):
     found = []
     shown = {row["server"] for name in ("requests", "connections") for row in table(trace, name)}
     shown |= {row["name"] for row in table(trace, "waits") if row["kind"] == "name_server"}
     shown |= {name.rsplit(":", 1)[0] for name in shown} - {"-"}
-    decoded = text.decode()
+    told = r'\{"key":"server\.address","value":\{"stringValue":"([^"]*)"\}\}'
+    decoded = re.sub(told, "", text.decode())
+    servers = collections.Counter(row["server"].rsplit(":", 1)[0].strip("[]") for row in table(trace, "connections")
+                                  if row["server"] != "-" and not row["server"].startswith("origin-"))
+    check([] if servers and collections.Counter(re.findall(told, text.decode())) == servers else [servers],
+          "connections have the address of their server")
     found += [name for name in shown - {"-"} if '"%s"' % name in decoded or (len(name) > 3 and name in decoded)]
     found += re.findall(r"\d+\.\d+\.\d+\.\d+|[a-z]+://[^\"]*|[a-z0-9-]+\.(?:example|test|com|org|net)\b", decoded)
-    check(found or ([] if len(shown) > 3 else ["the trace has no names"]), "no host, address or URL is told")
+    check(found or ([] if len(shown) > 3 else ["the trace has no names"]), "no other host, address or URL is told")
 
 
 def sampling(trace, spans):
@@ -315,6 +356,33 @@ def contexts(trace):
     check([] if told("--otlp-slow=1us") == {1, 2, 4, 5, 6} else ["others"], "and does not tell what its client left out")
 
 
+def tunnels(trace):
+    """Before 6.7, Squid logs 500 for a tunnel that its server closes."""
+    rows_of = {row["time_ns"]: row for row in table(trace, "requests")}
+    found = [rows_of[str(span.start_time_unix_nano)]["xid"] for _, span in Spans(run(trace, "--format=otlp", "--otlp-failed")).of["requests"]]
+    failed = sorted(span.status.code for _, span in Spans(run(trace, "--format=otlp")).of["requests"])
+    check([] if (found, failed) == (["2"], [0, 2]) else [found, failed], "a tunnel that was open did not fail, whatever its status")
+
+
+def long_requests(trace, unsampled):
+    """The span of a helper that ended ten minutes before something else, and twenty before its request."""
+    text = run(trace, "--format=otlp")
+    found = Spans(text)
+    places = {span.trace_id: span.span_id for _, span in found.of["requests"]}
+    apart = [span for _, span in found.of["waits"] if places.get(span.trace_id) != span.parent_span_id]
+    lines = [len(spans_of(parse(line))) for line in text.decode().split("\n")[:-1]]
+    check(apart or ([] if sorted(lines) == [1, 1, 2, 2] else [lines]), "spans of long requests are in the traces of these")
+    told = subprocess.run([DUMP, "--format=otlp", "--otlp-slow=1s", trace], capture_output=True, timeout=60, check=True)
+    waits = len(Spans(told.stdout).of["waits"])
+    check([] if waits == 2 and b"1 span" in told.stderr else [waits, told.stderr], "--otlp-slow says that one is left out")
+    told = [attributes(span)["squid.xid"] for _, span in Spans(run(trace, "--format=otlp", "--otlp-sample=0")).of["waits"]]
+    check([] if sorted(told) == [1, 2] else [told], "--otlp-sample=0: of long requests what their clients sampled is told")
+    told = [attributes(span)["squid.xid"] for _, span in Spans(run(unsampled, "--format=otlp")).of["waits"]]
+    check([] if told == [3] else [told], "and never what their clients left out")
+    told = subprocess.run([DUMP, "--format=otlp", "--otlp-slow=1s", unsampled], capture_output=True, timeout=60, check=True)
+    check([] if b" span" not in told.stderr else [told.stderr], "nor is that counted")
+
+
 def main():
     enter("opentelemetry-proto")
     usage(SAMPLE)
@@ -329,6 +397,7 @@ def main():
     connections(spans)
     ids(spans)
     check([] if run(SAMPLE, "--format=otlp") == text else ["other bytes"], "a second run prints the same")
+    stages(SAMPLE, text)
     secrets(SAMPLE, text)
     sampling(SAMPLE, spans)
     picked(SAMPLE)
@@ -337,6 +406,10 @@ def main():
         hosts(work)
         subprocess.run([os.path.join(TOOLS, "tests", "unit", "dump_traces"), work], check=True, stdout=subprocess.DEVNULL)
         contexts(os.path.join(work, "context.sqt"))
+        tunnels(os.path.join(work, "tunnels.sqt"))
+        lines = [len(spans_of(parse(line))) for line in run(os.path.join(work, "unasked.sqt"), "--format=otlp").decode().split("\n")[:-1]]
+        check([] if lines == [3] else [lines], "spans wait ten minutes from the last one of their transaction on")
+        long_requests(os.path.join(work, "long.sqt"), os.path.join(work, "long-unsampled.sqt"))
         for name in ("story", "busy.sqt", "crossed.sqt", "cut.sqt", "held.sqt", "stepped.sqt"):
             trace = os.path.join(work, name)
             rows(trace, Spans(run(trace, "--format=otlp")), name)

@@ -4,6 +4,7 @@
 
 The same rows as TSV say what each cell must show, and Python's sort is held against --sort and --limit.
 """
+import json
 import os
 import pty
 import random
@@ -16,7 +17,9 @@ sys.dont_write_bytecode = True
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP = os.path.join(TOOLS, "sqtrace-dump")
 SAMPLE = os.path.join(SOURCE, "doc", "sample")
-TABLES = ["requests", "swaps", "ios", "diskops", "connections", "servers", "findings", "summary", "loops", "stalls"]
+TABLES = ["requests", "swaps", "ios", "diskops", "connections", "servers", "summary", "loops", "stalls"]
+with open(os.path.join(SOURCE, "src", "format", "stages.def")) as definitions:
+    STAGES = re.findall(r"^SQT_STAGE\(\w+, +(\w+),", definitions.read(), re.M) + ["unaccounted"]
 UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "KB": 1024, "MB": 1024 ** 2, "GB": 1024 ** 3, "%": 1}
 done = 0
 
@@ -33,6 +36,11 @@ def dump(*options, width=None):
         env["COLUMNS"] = str(width)
     out = subprocess.run([DUMP, "--quiet", *options, SAMPLE], check=True, stdout=subprocess.PIPE, env=env)
     return out.stdout.decode().split("\n")[:-1]
+
+
+def head(name):
+    """A column's head: its values have units, so its name has none; seconds have no unit."""
+    return re.sub("_(ns|ms|pct|bytes)$", "", name)
 
 
 def rows_of(lines):
@@ -70,6 +78,8 @@ def same(shown, plain, name):
 
 def fits(table):
     header, plain = rows_of(dump("--table=" + table, "--limit=300"))
+    if table == "requests":  # tables for people have two columns more
+        header, plain = rows_of(dump("--limit=300", "--columns=" + ",".join(header + ["longest_stage", "dir"])))
     for width in (80, 120, 200):
         lines = dump("--table=" + table, "--format=table", "--limit=300", width=width)
         names, rows, shown = aligned(lines)
@@ -78,9 +88,10 @@ def fits(table):
         empty = [name for name, column in zip(header, zip(*plain)) if set(column[:200]) == {"-"}]  # none without rows
         missing = set(header) - set(names) - set(empty)
         told = set(left_out[0].split(": ", 1)[1].split()) if left_out else set()
-        check(set(names) <= set(header) and names == [n for n in header if n in names] and missing == told
-              and not set(names) & set(empty), "%s at %d: columns that find no room are told" % (table, width))
-        places = [header.index(name) for name in names]
+        places = [i for i, name in enumerate(header) if name not in told and name not in empty]
+        check(names == [head(header[i]) for i in places] and missing >= told and told <= set(header)
+              and not told & set(empty), "%s at %d: columns that find no room are told" % (table, width))
+        names = [header[i] for i in places]
         wrong = [(name, shown_, row[place]) for cells, row in zip(rows[:200], plain)
                  for name, shown_, place in zip(names, cells, places)
                  if not same(shown_, row[place], name)] if table not in ("findings", "stalls") else []
@@ -165,12 +176,89 @@ def terminals():
 def chosen():
     names, _, lines = aligned(dump("--columns=object,total_ns,dns_ns,unaccounted_ns,first_byte_ns,client_connect_ns",
                                    "--format=table", "--limit=20", width=60))
-    check(names[:4] == "object total_ns dns_ns unaccounted_ns".split()
+    check(names[:4] == "object total dns unaccounted".split()
           and max(map(len, lines)) <= 60, "columns that are asked for are shown, in that order, as far as they go")
     check(not [line for line in dump("--format=table", "--no-comments", "--no-header", "--limit=5") if
                line.startswith(("#", "time"))], "without header and comments")
 
 
+def paragraphs():
+    """Findings: a paragraph each, with what to do and the command, which stays in one line."""
+    header, rows = rows_of(dump("--table=findings"))
+    for width in (40, 80, 100, 200):
+        lines = dump("--table=findings", "--format=table", "--no-comments", width=width)
+        found = [part.split("\n") for part in "\n".join(lines).split("\n\n")]
+        good = len(found) == len(rows) > 1
+        for part, row in zip(found, rows):
+            cells = dict(zip(header, row))
+            words = " ".join(("%s. %s %s" % (cells["rank"], cells["sentence"], cells["advice"])).split())
+            good &= " ".join(" ".join(part[:-1]).split()) == words and part[-1].strip() == cells["command"]
+            good &= all(len(line) <= min(width, 100) or " " not in line.strip() for line in part[:-1])
+            good &= all(line.startswith("    ") for line in part[1:])
+        check(good, "findings at %d: a paragraph for each" % width)
+    names = dump("--table=findings", "--format=table", "--columns=cause,requests", "--no-comments")[0].split()
+    check(names == ["cause", "requests"], "findings in columns that are asked for")
+    check(on_terminal("--table=findings", PAGER="cat") == dump("--table=findings", "--format=table", width=100),
+          "a terminal gets the paragraphs")
+
+
+def json_rows():
+    """Each object has the names and the values of the TSV."""
+    for table in TABLES + ["findings", "events", "samples"]:
+        header, rows = rows_of(dump("--table=" + table, "--limit=500"))
+        lines = dump("--table=" + table, "--limit=500", "--format=json")
+        wrong = []
+        for line, row in zip(lines, rows):
+            one = json.loads(line, parse_float=str, parse_int=str)
+            if list(one) != header:
+                wrong.append(line)
+            wrong += [(name, text, one[name]) for name, text in zip(header, row)
+                      if one[name] != text and not (text == "-" and one[name] is None)]
+        check(len(lines) == len(rows) > 0 and not wrong, "%s as JSON is what TSV has" % table)
+        for line in wrong[:3]:
+            print("#", line)
+    lines = dump("--group-by=class", "--format=json")
+    check([json.loads(line)["class"] for line in lines] == [r[0] for r in rows_of(dump("--group-by=class"))[1]], "groups as JSON")
+
+
+def helps():
+    """--help fits, says the same with -h, and has no line that ends in a space."""
+    for name in ("dump", "report", "top", "load", "exporter", "ship", "snapshot", "attach"):
+        program = os.path.join(TOOLS, "sqtrace-" + name)
+        if name == "attach" and not os.path.exists(program):
+            continue  # a machine without libbpf
+        texts = [subprocess.run([program, option], check=True, stdout=subprocess.PIPE, text=True).stdout for option in ("-h", "--help")]
+        lines = texts[0].split("\n")
+        check(texts[0] == texts[1] and max(map(len, lines)) <= 79 and not [line for line in lines if line.endswith(" ")],
+              "sqtrace-%s -h fits 80 columns" % name)
+    for script in ("sqtrace-build", "sqtrace-experiment", "demo", "check"):
+        out = subprocess.run([os.path.join(SOURCE, "tools", script), "-h"], check=False, stdout=subprocess.PIPE, text=True)
+        check(out.returncode == 0 and out.stdout.startswith("usage:"), "%s -h" % script)
+
+
+def longest():
+    """The longest stage is the one whose column has the largest time."""
+    header, rows = rows_of(dump())
+    names = [name for name in header if name.endswith("_ns") and name[:-3] in STAGES]
+    header, rows = rows_of(dump("--columns=longest_stage," + ",".join(names)))
+    wrong = []
+    for row in rows:
+        times = {name[:-3]: int(text) for name, text in zip(header[1:], row[1:]) if text != "-"}
+        most = max(times.values(), default=0)
+        if (row[0] == "-") != (most == 0) or (most and times.get(row[0]) != most):
+            wrong.append(row)
+    check(rows and not wrong and len(names) == len(STAGES), "longest_stage names the longest")
+    for row in wrong[:3]:
+        print("#", row)
+    reads = {(r[0], r[1]): r[2] for r in rows_of(dump("--table=swaps", "--where=direction == in", "--columns=kid,xid,dir"))[1]}
+    of = {(r[0], r[1]): r[2] for r in rows_of(dump("--columns=kid,xid,dir", "--where=swap_ins > 0"))[1]}
+    check(of and all(reads.get(key, "-") == value for key, value in of.items()), "dir is that of the swap-in")
+
+
+longest()
+paragraphs()
+json_rows()
+helps()
 for one in TABLES:
     fits(one)
 sorts()

@@ -18,6 +18,7 @@ err=$work/err
 for name in $("$SQT_TOOLS/sqtrace-dump" --list | sed -n 's/^figure \([^ ]*\) - .*/\1/p'); do
     case $name in
     leader-stages | held-back | server-waits | service-waits) trace=moved ;;
+    whatif-*) trace=whatif ;;
     *) trace=mixed ;;
     esac
     "$SQT_TOOLS/sqtrace-dump" --quiet --figure="$name" t/$trace.sqt >"$name.tsv"
@@ -47,6 +48,14 @@ for name in $("$SQT_TOOLS/sqtrace-dump" --list | sed -n 's/^figure \([^ ]*\) - .
         check "$name of the sample: nothing"
         continue
     fi
+    case $name in
+    whatif-*)
+        # It is too short for that.
+        grep -q '^# refused: ' "$name.tsv"
+        check "$name of the sample: refused"
+        continue
+        ;;
+    esac
     gnuplot -c "$plots/$name.gp" sample.svg <"$name.tsv" 2>err && ! [ -s err ] && grep -q '</svg>' sample.svg &&
         [ "$(grep -vc '^#' "$name.tsv")" -gt 1 ]
     check "$name of the sample"

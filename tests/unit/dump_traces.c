@@ -9,6 +9,8 @@
  *                 with a strange name
  *   held.sqt      an event loop that computes for an ACL, is blocked in reads, does not run, and is idle
  *   context.sqt   requests whose clients name their span, and others; made of a helper and a swap-in each
+ *   long.sqt      requests of twenty minutes, and long-unsampled.sqt the same of clients that do not sample them
+ *   unasked.sqt   a transaction that no client asked for, of fourteen minutes
  *   busy.sqt      30,000 records of a busy proxy
  *   cut.sqt       the same, cut off in its middle
  *   foreign.sqt   no trace at all
@@ -126,6 +128,12 @@ lives(void)
     PUT(900097, LIST_READ, 20000, 1500000, 7);
     PUT(900097, DIR_REBUILT, 500, 120, 1);
     PUT(900098, SWAP_LOGS_WRITTEN, 400, 30000, 0);
+    PUT(900098, CLIENT_RESENT, 10, 6000000, 5);
+    PUT(900098, PART_CLIENT_RESENT, 17, 1400, 900);
+    unit(2);
+    PUT(900098, CLIENT_RESENT, 11, 400000, 2);
+    PUT(900098, PART_CLIENT_RESENT, 40, 0, 900);
+    unit(2);
     PUT(900098, FATAL, 0, 0, 1);
 }
 
@@ -387,6 +395,73 @@ contexts(const char *path, const struct sqt_identity *who)
     make_segment_file(path, who, 0, 0, records, count, texts, 0);
 }
 
+/* Requests of twenty minutes: the first goes from stage to stage, the second stays in one. */
+static void
+long_requests(const char *path, const struct sqt_identity *who, uint32_t flags)
+{
+    const double minute = 60e6;
+    count = 0;
+    for (unsigned xact = 1; xact <= 2; ++xact) {
+        const double us = 1000 * xact;
+        begin_xact(us, xact, 10 + xact, 1);
+        context(us + 10, xact, xact, flags);
+        PUT(us + 12, ACCESS_BEGIN, xact, 0, 0);
+        PUT(us + 13, HELPER_BEGIN, xact, xact, 100);
+        PUT(us + 20, HELPER_END, xact, xact, 0);
+        PUT(us + 20, PART_HELPER, tick(us + 14), 0, 0);
+        unit(2);
+        PUT(us + 30, ACCESS_END, xact, 0, 0);
+        look_up(us + 40, xact, 77, 0);
+    }
+    PUT(7 * minute, ACCESS_BEGIN, 1, 0, 0);
+    PUT(7 * minute + 10, ACCESS_END, 1, 0, 0);
+    begin_xact(14 * minute, 3, 13, 1);
+    PUT(14 * minute + 20, HELPER_BEGIN, 3, 3, 100);
+    PUT(14 * minute + 30, HELPER_END, 3, 3, 0);
+    PUT(14 * minute + 30, PART_HELPER, tick(14 * minute + 21), 0, 0);
+    unit(2);
+    for (unsigned xact = 1; xact <= 3; ++xact)
+        end_xact(20 * minute + xact, xact, 10 + xact, 1, 100, 0, 0);
+    make_segment_file(path, who, 0, 0, records, count, texts, 0);
+}
+
+/* A transaction without a request: helpers answer it at once, seven minutes later, and seven minutes after that. */
+static void
+unasked(const char *path, const struct sqt_identity *who)
+{
+    count = 0;
+    for (unsigned i = 0; i < 3; ++i) {
+        const double us = 7 * 60e6 * i + 1000;
+        PUT(us, HELPER_BEGIN, 9, i + 1, 100);
+        PUT(us + 10, HELPER_END, 9, i + 1, 0);
+        PUT(us + 10, PART_HELPER, tick(us + 1), 0, 0);
+        unit(2);
+    }
+    make_segment_file(path, who, 0, 0, records, count, texts, 0);
+}
+
+/* Tunnels with a status of 500: the server of the first closed it, and that of the second never let it be set up. */
+static void
+tunnels(const char *path, const struct sqt_identity *who)
+{
+    count = 0;
+    for (unsigned xact = 1; xact <= 2; ++xact) {
+        const double us = 1000 * xact;
+        begin_xact(us, xact, 10, 2);
+        PUT(us + 20, CONNECT_BEGIN, xact, 12, 1);
+        PUT(us + 20, PART_SERVER, 0, 0, 3);
+        unit(2);
+        PUT(us + 120, CONNECT_END, xact, 12, SQT_CONNECT_OK);
+        if (xact == 1)
+            PUT(us + 132, TUNNEL_BEGIN, xact, 12, 0);
+        PUT(us + 200, XACT_END, xact, 4, 500);
+        PUT(us + 200, PART_XACT_SIZES, UINT64_MAX, 300, 1);
+        PUT(us + 200, PART_XACT_FLAGS, xact, 10, xact == 1 ? SQT_XACT_TUNNEL : 0);
+        unit(3);
+    }
+    make_segment_file(path, who, 0, 0, records, count, texts, 0);
+}
+
 static void
 busy(const char *path, const struct sqt_identity *who)
 {
@@ -416,6 +491,10 @@ main(int argc, char **argv)
     stepped("stepped.sqt", &who);
     held("held.sqt", &who);
     contexts("context.sqt", &who);
+    tunnels("tunnels.sqt", &who);
+    long_requests("long.sqt", &who, 1);
+    long_requests("long-unsampled.sqt", &who, 0);
+    unasked("unasked.sqt", &who);
     busy("busy.sqt", &who);
     busy("cut.sqt", &who);
     struct stat cut;

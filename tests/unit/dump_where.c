@@ -288,7 +288,7 @@ every_error(void **state)
         {"tag == 'TCP", "at character 8: the quote is not closed"},
         {"totl_ns > 3", "at character 1: requests has no column 'totl_ns'; did you mean total_ns?"},
         {"xid == 3 or total > 3", "at character 13: requests has no column 'total'; did you mean total_ns?"},
-        {"dir == 1", "at character 1: requests has no column 'dir'; tables swaps, ios and diskops have it"},
+        {"sio == 1", "at character 1: requests has no column 'sio'; tables swaps, ios and diskops have it"},
         {"quuxquux > 3", "at character 1: requests has no column 'quuxquux'; --list shows them"},
         {"total_ns > fast", "at character 12: 'fast': expected a number"},
         {"total_ns > 3KB", "at character 12: '3KB': the unit is none of ns, us, ms, s, min, h"},

@@ -80,10 +80,10 @@ def parse(text):
     for line in text.splitlines():
         if line.startswith("#") or not line:
             continue
-        match = re.fullmatch(r'([a-zA-Z_:]+)(?:\{((?:[a-z]+="(?:[^"\\]|\\.)*",?)*)\})? ([-0-9.]+)(?: # .*)?', line)
+        match = re.fullmatch(r'([a-zA-Z_:]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\})? ([-0-9.]+)(?: # .*)?', line)
         if not match:
             raise AssertionError("cannot be read: " + line)
-        labels = tuple(sorted(re.findall(r'([a-z]+)="((?:[^"\\]|\\.)*)"', match.group(2) or "")))
+        labels = tuple(sorted(re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', match.group(2) or "")))
         if (match.group(1), labels) in found:
             raise AssertionError("twice: " + line)
         found[match.group(1), labels] = fractions.Fraction(match.group(3))
@@ -252,6 +252,18 @@ def counts(exporter):
     counters(found, "sqtrace_tracer_calls_total", [(pick(row, "kid"), int(row["count"])) for row in flusher], "flusher's calls")
     counters(found, "sqtrace_tracer_call_seconds_total",
              [(pick(row, "kid"), fractions.Fraction(row["total_s"])) for row in flusher], "time in the flusher's calls")
+    hits = {name: "hit" for name in ("mem_hit", "disk_hit", "ims_hit", "negative_hit", "refresh_hit")}
+    looked = [({"kid": row["kid"], "result": result}, row["sent_bytes"]) for row in ended
+              for result in [{**hits, "miss": "miss", "refresh_miss": "miss"}.get(row["class"])] if result]
+    counters(found, "sqtrace_cache_lookups_total", [(labels, 1) for labels, _ in looked], "hits and misses")
+    counters(found, "sqtrace_cache_lookup_sent_bytes_total", [(labels, int(sent)) for labels, sent in looked], "and their bytes")
+    counters(found, "sqtrace_responses_total",
+             [({"kid": row["kid"], "status": row["status"][0] + "xx" if row["status"] != "0" else "none"}, 1) for row in ended],
+             "statuses")
+    counters(found, "sqtrace_swaps_total", [(pick(row, "kid", "direction"), 1) for row in rows("swaps")], "swaps")
+    counters(found, "sqtrace_swap_bytes_total",
+             [(pick(row, "kid", "direction"), int(row["size_bytes"])) for row in rows("swaps")], "their bytes")
+    traffic(found)
     main_thread(found)
     samples(found)
     return requests, found
@@ -259,6 +271,16 @@ def counts(exporter):
 
 def duration(text):
     return 0 if text == "-" else seconds(text)
+
+
+def traffic(found):
+    events = rows("events", "--columns=kid,event,arg")
+    for name, event, with_bytes in (
+            ("sqtrace_client_received_bytes_total", "CLIENT_READ", True), ("sqtrace_client_connections_total", "CONN_ACCEPT", False),
+            ("sqtrace_client_connections_closed_total", "CONN_CLOSE", False), ("sqtrace_server_dispatches_total", "DISPATCH", False),
+            ("sqtrace_server_received_bytes_total", "SERVER_READ", True)):
+        counters(found, name, [(pick(row, "kid"), int(row["arg"]) if with_bytes else 1) for row in events
+                               if row["event"] == event], event)
 
 
 def main_thread(found):
@@ -287,7 +309,8 @@ def samples(found):
                         ("sqtrace_squid_cpu_system_seconds_total", "cpu_system_us")):
         counters(found, name, [({"kid": key[0]}, fractions.Fraction(amount, 10 ** 6)) for key, amount in grown
                                if key[2:] == ("process", value)], value)
-    check(not [key for key in found if key[0].startswith(("sqtrace_squid_open", "sqtrace_squid_resident", "sqtrace_cache_"))],
+    check(not [key for key in found if key[0].startswith(("sqtrace_squid_open", "sqtrace_squid_resident", "sqtrace_cache_memory", "sqtrace_cache_disk",
+                                                         "sqtrace_cache_dir", "sqtrace_requests_in_flight"))],
           "no gauge of a process that has ended")
     busy = {fractions.Fraction(amount, 1000) for key, amount in grown if key[3] == "busy_ms"}
     told = {value for key, value in found.items() if key[0] == "sqtrace_disk_device_busy_seconds_total"}
@@ -391,7 +414,7 @@ def raw(port, data, seconds=20):
 
 def web(exporter):
     before = exporter.value("sqtrace_exporter_refused_total")
-    same(exporter.get("/")[0], 404, "another path gets 404")
+    same(exporter.get("/else")[0::2], (404, "there are /metrics, /healthz and a page at /\n"), "another path gets 404")
     same(exporter.get(method="DELETE")[0], 405, "another method gets 405")
     same(exporter.get(headers={"X-Long": "x" * 65536})[0], 431, "64 KB of header get 431")
     same(exporter.get(method="HEAD")[0::2], (200, ""), "HEAD gets no body")

@@ -40,7 +40,7 @@ http_large_answer(void *context, const struct export_http_request *request)
     (void)context, (void)request;
     assert_int_equal(evbuffer_add_reference(body, calloc(1, BODY), BODY, http_body_is_free, NULL), 0);
     alive += BODY;
-    return (struct export_http_answer){200, "OK", "text/plain", body};
+    return (struct export_http_answer){200, "OK", "text/plain", body, NULL};
 }
 
 static void

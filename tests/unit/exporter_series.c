@@ -12,6 +12,7 @@
 
 #include "../../tools/exporter/known.h"
 #include "../../tools/exporter/series.h"
+#include "../../tools/top/top.h"
 
 static struct export_series *
 fresh(unsigned top, unsigned series)
@@ -110,6 +111,65 @@ test_replaced(void **state)
         server(s, "new");
     assert_false(export_series_is_other(s, server(s, "new")));
     export_series_free(s);
+}
+
+/* What is in flight is added up for each scrape: where there is no room, the sum stays right. */
+static void
+test_flights(void **state)
+{
+    static const char *const stages[] = {"dns", "connect", "server_wait", "helper"};
+    static const char *const first[] = {"1", "dns"};
+    (void)state;
+    struct export_series *const s = fresh(2, 300);
+    export_series_get(s, EXPORT_FAMILY_flight, first);
+    for (unsigned i = 0; i < 400; ++i) { /* takes all room */
+        char kid[16];
+        snprintf(kid, sizeof(kid), "%u", i);
+        const char *const labels[] = {kid, "complete"};
+        export_series_get(s, EXPORT_FAMILY_outcome, labels);
+    }
+    for (unsigned i = 0; i < 400; ++i) {
+        const char *const labels[] = {"1", stages[i < 20 ? 0 : 1 + i % 3]};
+        struct export_child *const child = export_series_get(s, EXPORT_FAMILY_flight, labels);
+        export_series_raise(child, EXPORT_flight_requests, 1);
+        export_series_most(child, EXPORT_flight_oldest, 1000000000 * (int64_t)(i + 1));
+    }
+    says(s, 0, "sqtrace_requests_in_flight{kid=\"1\",stage=\"dns\"} 20");
+    says(s, 0, "sqtrace_requests_in_flight{kid=\"other\",stage=\"other\"} 380");
+    says(s, 0, "sqtrace_oldest_request_seconds{kid=\"other\",stage=\"other\"} 400.000000000");
+    export_series_free(s);
+}
+
+/* The page: a new name takes the place of one that was not used for 10 s, whose uses count as those of others. */
+static void
+test_names(void **state)
+{
+    static struct top top;
+    const int64_t second = 1000000000;
+    char name[32];
+    (void)state;
+    top.waited.size = sizeof(struct top_waited);
+    top.waited.most = TOP_WAITED_MOST;
+    for (unsigned i = 0; i < 1000; ++i) {
+        snprintf(name, sizeof(name), "s%u", i);
+        top_waited_use(&top, "server", name, 100 * second + i * second / 10, 1000, 0);
+    }
+    assert_true(sqt_names_has(&top.waited, "server s999"));
+    assert_true(sqt_names_has(&top.waited, "server s900")); /* used of late */
+    assert_false(sqt_names_has(&top.waited, "server s0"));
+    assert_int_equal(top.waited.count, TOP_WAITED_MOST);
+    uint64_t uses = 0;
+    for (const struct sqt_name_entry *e = top.waited.first; e; e = e->next)
+        for (unsigned i = 0; i < WINDOW_SECONDS; ++i)
+            uses += ((const struct top_waited *)e)->seconds[i].count;
+    assert_int_equal(uses, 1000);
+    for (unsigned i = 0; i < 1000; ++i) { /* all at once: no place becomes free */
+        snprintf(name, sizeof(name), "t%u", i);
+        top_waited_use(&top, "server", name, 300 * second, 1000, 0);
+    }
+    assert_true(sqt_names_has(&top.waited, "server t0"));
+    assert_false(sqt_names_has(&top.waited, "server t999"));
+    sqt_names_free(&top.waited);
 }
 
 /* Label sets that come once each: Prometheus would keep them all. */
@@ -213,8 +273,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same),    cmocka_unit_test(test_other), cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_known),   cmocka_unit_test(test_bound), cmocka_unit_test(test_grow),
-        cmocka_unit_test(test_printed),
+        cmocka_unit_test(test_flights), cmocka_unit_test(test_names), cmocka_unit_test(test_known),
+        cmocka_unit_test(test_bound),   cmocka_unit_test(test_grow),  cmocka_unit_test(test_printed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

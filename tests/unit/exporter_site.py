@@ -47,6 +47,8 @@ def rules(folder):
     shutil.copy(os.path.join(SOURCE, "tests", "unit", "exporter-alerts.yml"), folder)
     judged("promtool has nothing to say about the alerts", "promtool", "check", "rules", "alerts.yml", cwd=folder)
     judged("each alert fires where it should", "promtool", "test", "rules", "exporter-alerts.yml", cwd=folder)
+    shutil.copy(os.path.join(SITE, "squid-exporter-names.yml"), folder)
+    judged("and nothing about the names of squid-exporter", "promtool", "check", "rules", "squid-exporter-names.yml", cwd=folder)
     alerts = re.findall(r"alert: (\w+)", text_of(SITE, "alerts.yml"))
     tested = text_of(SOURCE, "tests", "unit", "exporter-alerts.yml")
     check(len(alerts) >= 5 and all("alertname: " + alert in tested for alert in alerts), "%d alerts are tested" % len(alerts))
@@ -59,7 +61,7 @@ def dashboard(folder):
           "%d panels, each with an id and a description" % len(panels))
     with open(os.path.join(folder, "dashboard.yml"), "w", encoding="utf-8") as file:
         json.dump({"groups": [{"name": "dashboard", "rules": [
-            {"record": "q%d" % i, "expr": query.replace("$__rate_interval", "1m").replace("$instance", ".*")}
+            {"record": "q%d" % i, "expr": re.sub(r"\$(instance|kid|class)\b", ".*", query.replace("$__rate_interval", "1m"))}
             for i, query in enumerate(queries)]}]}, file)
     judged("promtool reads %d queries of the dashboard" % len(queries), "promtool", "check", "rules", "dashboard.yml", cwd=folder)
     return queries
@@ -70,7 +72,7 @@ def names(queries):
     table = text_of(SOURCE, "tools", "exporter", "metrics.def")
     metrics = set(re.findall(r'"((?:sqtrace|process)_[a-z_]+)"', table))
     labels = set(re.findall(r"EXPORT_LABEL(?:_MADE)?\([a-z_]+, ([a-z_]+)", table)) | {"instance", "job", "le"}
-    used = " ".join(queries + re.findall(r"(?:expr: |  ).*sqtrace_.*", text_of(SITE, "alerts.yml")))
+    used = " ".join(queries + re.findall(r"(?:expr: |  ).*sqtrace_.*", text_of(SITE, "alerts.yml") + text_of(SITE, "squid-exporter-names.yml")))
     named = set(re.findall(r"(?:sqtrace|process)_[a-z_]+", used)) - {"sqtrace_log"}
     unknown = {name for name in named if name not in metrics and re.sub("_(bucket|sum|count)$", "", name) not in metrics}
     check(len(named) > 10 and not unknown, "each metric that they name is in metrics.def %s" % sorted(unknown))

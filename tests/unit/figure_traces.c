@@ -16,6 +16,7 @@
  *   planted.sqt     swap-ins whose first delay grows with their size
  *   overlap.sqt     requests and swaps that overlap in a known way
  *   large.sqt       a hit of 3,000 blocks, each sent when it is there
+ *   whatif.sqt      a cache of 100 pages that is plain LRU, and two children of a helper with a queue
  *   moved.sqt       leaders and their followers, replies that delay pools hold back, and tries that fail
  */
 #include <stdlib.h>
@@ -45,7 +46,8 @@ static const char texts[] =
     "def\t13\t301\texternal_acl groups\ndef\t13\t302\texternal_acl sites\ndef\t13\t303\texternal_acl "
     "quota\ndef\t13\t304\texternal_acl hours\ndef\t13\t305\texternal_acl users\n"
     "def\t13\t306\texternal_acl rooms\ndef\t13\t307\texternal_acl nets\ndef\t13\t308\texternal_acl "
-    "agents\ndef\t13\t309\texternal_acl sizes\ndef\t13\t310\texternal_acl types\n";
+    "agents\ndef\t13\t309\texternal_acl sizes\ndef\t13\t310\texternal_acl types\n"
+    "def\t13\t311\turl_rewrite rewriter\ndef\t18\t0\tcache_mem 623 KB\n";
 /* Values that are sampled: their texts are definitions from 1 on, in this order. */
 static const struct {
     const char *text;
@@ -170,6 +172,9 @@ in_order(int64_t until)
     return n;
 }
 
+/* Servers have names that a shell or gnuplot might take for something else. */
+static int odd_names;
+
 static const char *
 all_texts(void)
 {
@@ -178,6 +183,10 @@ all_texts(void)
     for (size_t i = 0; i < SAMPLED; ++i)
         used += (size_t)snprintf(all + used, sizeof(all) - used, "def\t%d\t%zu\t%s\n", SQT_DEF_SAMPLE, i + 1,
                                  sampled[i].text);
+    if (odd_names) {
+        memcpy(strstr(all, "origin-1\n"), "`>odd`'\\", 8);
+        memcpy(strstr(all, "origin-2\n"), "#\"@f(x)'", 8);
+    }
     return all;
 }
 
@@ -747,6 +756,51 @@ moved(void)
     PUT(31 * SECOND, WAIT_BEGIN, 0, 0, 0);
 }
 
+/* ---- what a change would bring ---- */
+
+#define WHATIF_REQUESTS 6000
+#define WHATIF_PAGES 100 /* cache_mem, less the pages that are not for objects */
+
+/* Whether the object is in the cache; then it is its newest. */
+static int
+whatif_hit(uint64_t object)
+{
+    static uint64_t newest[WHATIF_PAGES];
+    unsigned place = 0;
+    while (place < WHATIF_PAGES && newest[place] != object)
+        ++place;
+    const int hit = place < WHATIF_PAGES;
+    memmove(newest + 1, newest, (hit ? place : WHATIF_PAGES - 1) * sizeof(*newest));
+    newest[0] = object;
+    return hit;
+}
+
+/* A request every two seconds, each of one page, so that Squid has room for each: that is plain LRU.  Before it is looked
+ * up, a helper of two children is asked. */
+static void
+whatif(void)
+{
+    int64_t free_at[2] = {0, 0};
+    random_state = 15;
+    PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
+    for (uint64_t i = 1; i <= WHATIF_REQUESTS; ++i) {
+        const int64_t at = (int64_t)i * 2 * SECOND, service = (int64_t)any(6 * SECOND);
+        const unsigned child = free_at[1] < free_at[0];
+        const int64_t given = free_at[child] > at ? free_at[child] : at, end = given + service;
+        const uint64_t object = 1 + any(1 + any(1 + any(1000)));
+        free_at[child] = end;
+        begin_named(at, i);
+        PUT(at, HELPER_BEGIN, 0, i, 311);
+        PUT(end, HELPER_END, 0, i, SQT_WAIT_OK);
+        PART(end, PART_HELPER, ticks(given), given > at, 0);
+        PUT(at + MS, LOOKUP_BEGIN, i, 0, 0);
+        PUT(at + MS, LOOKUP_END, i, object * UINT64_C(0x9e3779b97f4a7c15), 0);
+        PUT(at + 2 * MS, XACT_END, i, whatif_hit(object) ? MEM_HIT : MISS, 200);
+        PART(at + 2 * MS, PART_XACT_SIZES, 100, 400, 1);
+        PART(at + 2 * MS, PART_XACT_FLAGS, object * UINT64_C(0x9e3779b97f4a7c15), i, 0);
+    }
+}
+
 /* A swap-in that has no end, and records until then. */
 static void
 open_swap(int64_t until)
@@ -800,6 +854,12 @@ main(int argc, char **argv)
     write_trace("large.sqt", 19, 0, INT64_MAX);
     moved();
     write_trace("moved.sqt", 23, 0, INT64_MAX);
+    whatif();
+    write_trace("whatif.sqt", 24, 0, INT64_MAX);
+    odd_names = 1;
+    moved();
+    write_trace("odd.sqt", 23, 0, INT64_MAX);
+    odd_names = 0;
     open_swap(2 * SECOND);
     write_trace("killed/1.sqt", 20, 0, INT64_MAX);
     PUT(3 * SECOND, START, SQT_GROUP_DEFAULT, 4243, 0);

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 import waterfall
-from moved_figures import held_rows, leader_rows, server_waits, service_waits
+from moved_figures import held_rows, leader_rows, server_waits, service_waits, whatif_figures
 from operation_figures import (cost_rows, digest_rows, diskop_shares, diskops, latency_rows, loop_rows, lost_rows,
                                stall_rows, syscall_rows, trend_rows)
 from oracle import (LEAST, MS, SANITIZED, SECOND, SOURCE, THREADS_CHECKED, TOOLS, check, dump, fixed, median, milli, ms,
@@ -547,6 +547,7 @@ def expected(trace, classes):
     yield "server-waits", server_waits(trace)
     yield "service-waits", service_waits(trace)
     yield "held-back", held_rows(trace)
+    yield from whatif_figures(trace)
     yield "tail-stages", tail_rows(trace, classes)
     yield "slowest", slowest_rows(trace)
     yield "block-comb", comb_rows(trace)
@@ -707,7 +708,7 @@ def main():
         few = sys.argv[1:] or (["mixed.sqt", "kids", "moved.sqt"] if THREADS_CHECKED else
                                ["mixed.sqt", "cut.sqt", "lossy.sqt", "step.sqt", "kids", "moved.sqt", "windows"] if SANITIZED
                                else [])
-        chosen = few or names + ["narrow", "sample", "known", "windows"]
+        chosen = few or names + ["narrow", "sample", "known", "windows", "whatif"]
         for name in [n for n in names if n in chosen]:
             trace = one_trace(os.path.join(folder, name), name, drawn, classes)
             if name in ("mixed.sqt", "kids", "hits.sqt", "misses.sqt"):
@@ -718,6 +719,10 @@ def main():
         sample = os.path.join(SOURCE, "doc", "sample")
         if os.path.isdir(sample) and "sample" in chosen:
             little(one_trace(sample, "sample", drawn, classes), "sample")
+        if "whatif" in chosen:
+            whatif = Trace(os.path.join(folder, "whatif.sqt"), GROUP)
+            for figure, want in whatif_figures(whatif):
+                drawn[figure] += compare(whatif, "whatif.sqt", figure, want)
         if "known" in chosen:
             known(folder)
         if "windows" in chosen:

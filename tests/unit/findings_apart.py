@@ -40,7 +40,12 @@ def names(trace):
                                                   ("cache_dir", "place"), ("miss reason", "reason"))}
     found["worker"] = {its: who for its, who in OF["worker"](trace).items()
                        if "kid %s, worker" % who.split()[1] in workers}
-    return {**found, "helper or service": asked(trace)}
+    notes = {}
+    for row in trace.events("NOTE"):
+        name, blank, value = row["arg"].partition(" ")
+        if name and blank and value != "other":
+            notes.setdefault("note " + name, {}).setdefault((row["ring"], row["id"]), "note %s=%s" % (name, value))
+    return {**found, "helper or service": asked(trace), **notes}
 
 
 # What a request's time goes to.
@@ -140,7 +145,7 @@ class Alike:
                 if count >= 10 and excess >= 0.1 * self.all and excess >= 50 * MS * count and each >= 2 * others and \
                         self.is_fair(whose, name) and excess > self.chance(whose):
                     found.append((excess, kind, name, count, each, others))
-        return max(found, default=None, key=lambda x: x[0])
+        return max(found, default=None, key=lambda x: (x[0], x[1].startswith("note ")))
 
     def take_out(self, kind, name, others):
         for key in self.took:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What findings say of requests that fail without a 5xx, of what flows, and of what hangs, computed anew."""
 
+import re
+
 from findings_looks import failures, harm, made_by_squid
 from findings_rules import longest, name_server, place
 from findings_trace import ANSWER, CONNECT, MS, RATE, SECOND, SWAP_IN, number, spell
@@ -43,19 +45,43 @@ def without_request(trace):
     return is_without
 
 
+def health_check(trace):
+    """Whether a client left its TLS handshake within 2 ms, and nothing is known to have come in it: that is known of tunnels
+    that are bumped."""
+    ends, events = {}, {}
+    for row in trace.events("CLIENT_READ", "REQUEST_PARSED", "CLIENT_TLS_BEGIN", "CLIENT_TLS_END"):
+        its = events.setdefault((row["ring"], row["id"]), [])
+        if row["event"] == "CLIENT_TLS_END" and number(row["aux"]) == 3:
+            begun = [at for at, event, _ in its if event == "CLIENT_TLS_BEGIN"][-1]
+            came = any(event == "CLIENT_READ" and at > begun for at, event, _ in its)
+            early = [aux for _, event, aux in its if event == "REQUEST_PARSED"][-1:]
+            ends[row["ring"], row["id"]] = begun, came or any(early)
+        its.append((number(row["time_s"]), row["event"], number(row["aux"])))
+
+    def is_check(r):
+        begun, came = ends.get(r.conn, (0, True))
+        return r.ns("client_tls") < 2 * MS and r.conn in ends and not (came and begun >= r.begin)
+    return is_check
+
+
 def failed_otherwise(trace):
     """{cause: requests} of those whose status is no 5xx, and that no helper failed."""
     came, made, found = fetched(trace), made_by_squid(trace), {}
     broken = {r.key for (cause, _), rows in failures(trace).items() if cause == "failed_helper" for r in rows}
     adapted = longest("adapter")(trace)
     shaken = {(row["ring"], row["id"]) for row in trace.events("CLIENT_TLS_END") if number(row["aux"]) == 0}
-    unparsed = without_request(trace)
+    unparsed, checks = without_request(trace), health_check(trace)
     last = {(row["ring"], row["id"]): number(row["time_s"]) for row in trace.events("SERVER_READ")}
+    half = {(row["ring"], row["id"]) for row in trace.events("ADAPT_FAILED") if number(row["aux"]) == 9}
     for r in trace.requests:
         status, kind = number(r.row["status"]), r.row["class"]
-        if status >= 500 or r.key in broken or (kind == "negative_hit" and status >= 400):
+        if (status >= 500 and not r.was_open) or r.key in broken or (kind == "negative_hit" and status >= 400):
             continue
-        if is_cut(r, came, made, "timeout") and r.begin + r.ns("server_until") - last.get(r.key, 0) >= 500 * MS:
+        if r.key in half:
+            cause = "half_answers"
+        elif r.tunnel and r.row["outcome"] == "timeout" and r.ns("tunnel") < 60 * SECOND:
+            cause = "tunnel_timeouts"
+        elif is_cut(r, came, made, "timeout") and r.begin + r.ns("server_until") - last.get(r.key, 0) >= 500 * MS:
             cause = "paused"
         elif r.row["outcome"] == "timeout" and (r.row["size_bytes"] == "-" or r.sent < number(r.row["size_bytes"])):
             cause = "timed_out"
@@ -65,6 +91,8 @@ def failed_otherwise(trace):
             cause = "refused_requests"
         elif (not status or (kind == "internal" and r.row["outcome"] == "aborted")) and r.has("client_tls") and \
                 r.conn not in shaken:
+            if checks(r):
+                continue
             cause = "failed_client_tls"
         elif not status and r.row["method"] == "-" and not r.has("client_tls") and unparsed(r):
             cause = "no_request"
@@ -93,12 +121,15 @@ def otherwise(trace, finding):
 
 
 def server_refuses(trace, finding):
-    """The longest row of answers that are redirects or 4xx."""
-    run, most = [], []
+    """The longest row of answers that are redirects or 4xx; of one method, where it says so, of those that are 4xx."""
+    run, most, method = [], [], re.search(r"requests of method (\S+) in a row", finding["sentence"])
     for r in trace.requests:
         status = number(r.row["status"])
-        if r.row["server"] == finding["culprit"] and r.row["reused_conn"] != "-" and 0 < status < 500 and not r.tunnel:
-            run = run + [r] if status >= 300 and status != 304 else []
+        if method and r.row["method"] != method[1]:
+            continue
+        if r.row["server"] == finding["culprit"] and r.row["reused_conn"] != "-" and 0 < status < 500 and \
+                (method or not r.tunnel):
+            run = run + [r] if status >= (400 if method else 300) and status != 304 else []
             most = run if len(run) > len(most) else most
     return harm(trace, 0, len(most), len(most), share=False, since=most[0].begin, until=most[-1].end)
 
@@ -107,6 +138,11 @@ def silent_tunnels(trace, finding):
     its = [r for r in trace.requests if r.row["class"] == "tunnel" and r.row["server"] == finding["culprit"] and
            r.row["status"] == "200" and r.sent <= 300]
     return harm(trace, sum(r.ns("tunnel") for r in its), len(its), len(its), share=False, when=spell(trace, its))
+
+
+def closed_tunnels(trace, finding):
+    its = silent_tunnels(trace, finding)
+    return dict(its, waiting_s=0)
 
 
 # ---- who is asked ----
@@ -126,6 +162,113 @@ def dead_ip_version(trace, finding):
     begins = [number(row["time_s"]) for row in its]
     return harm(trace, sum(number(row["connect_ns"]) for row in its), len(its), since=min(begins),
                 until=max(begin + number(row["connect_ns"]) for begin, row in zip(begins, its)))
+
+
+class Connection:
+    def __init__(self, row):
+        self.begin = number(row["time_s"])
+
+
+def over_limit(trace, _):
+    its = [Connection(row) for row in trace.events("CONN_OVER_LIMIT")]
+    accepted = [Connection(row) for row in trace.events("CONN_ACCEPT")]
+    return harm(trace, 0, 0, share=False, when=spell(trace, its, its + accepted))
+
+
+def resent(trace, gone):
+    """Connections with segments that were sent again: what they waited, at most 200 ms and a round trip for each."""
+    pairs = trace.events("CLIENT_RESENT", "PART_CLIENT_RESENT")
+    its, waited = [], 0
+    for row, part in zip(pairs[::2], pairs[1::2]):
+        busy, again = number(row["arg"]) * 1000, number(row["aux"])
+        if (busy >= SECOND and number(part["arg"]) > 0) == gone:
+            its.append(Connection(row))
+            waited += busy if gone else min(busy, again * (200 * MS + number(part["aux"]) * 1000))
+    when = spell(trace, its, [Connection(row) for row in trace.events("CONN_CLOSE")])
+    when.since = max(when.since - waited / len(its), 0)
+    return harm(trace, waited, 0, len(its) if gone else 0, share=False, when=when)
+
+
+def undelivered(trace, _):
+    return resent(trace, True)
+
+
+def lost_to_clients(trace, _):
+    return resent(trace, False)
+
+
+def pipelined(trace, _):
+    """Requests whose first bytes came before the one before them on their connection was over."""
+    last, its, waited = {}, [], 0
+    for r in trace.requests:
+        before = r.begin - r.ns("client_connect")
+        end, first = last.get(r.conn, (None, None))
+        ns = 0
+        if end is not None and before <= end and abs(r.begin - end) <= 10 * MS:
+            first = before if first is None else min(first, before)
+            ns = min(end, r.begin) - first
+        if ns >= 20 * MS:
+            its.append(r)
+            waited += ns
+        last[r.conn] = (r.end, first if ns >= 20 * MS else None)
+    return harm(trace, waited, len(its), share=False, when=spell(trace, its))
+
+
+def worked(trace):
+    """How long Squid had worked until a time: in long passes, and in the one under way."""
+    works = [(number(row["time_s"]) + int(row["wait_ns"]), int(row["work_ns"])) for row in trace.table("loops")]
+    return lambda at: sum(ns if begin + ns <= at else at - begin for begin, ns in works
+                          if begin <= at < begin + ns or begin + ns <= at and ns >= 5 * MS)
+
+
+def sending(reads, header, held):
+    """From the read of the first byte of a header to the last one, which ends it, without what Squid did meanwhile."""
+    size, first = 0, len(reads)
+    while first and size < header:
+        first -= 1
+        size += reads[first][1]
+    if size < header or not reads:
+        return 0
+    begin, end = reads[first][0], reads[-1][0]
+    return max(end - begin - max(held(end) - held(begin), 0), 0)
+
+
+def slow_headers(trace, _):
+    """From the first read of a header, while no request is open on its connection, to the last one before it was parsed."""
+    reads, its, waited, begins = {}, [], 0, {(r.conn, r.begin): r for r in trace.requests}
+    held = worked(trace)
+    for row in trace.events("CLIENT_READ", "REQUEST_PARSED", "XACT_BEGIN"):
+        conn, at = (row["ring"], row["arg" if row["event"] == "XACT_BEGIN" else "id"]), number(row["time_s"])
+        if row["event"] == "CLIENT_READ":
+            if not any(r.conn == conn and r.begin < at < r.end for r in trace.requests):
+                reads.setdefault(conn, []).append((at, int(row["arg"])))
+        elif row["event"] == "REQUEST_PARSED":
+            reads[conn] = sending(reads.pop(conn, []), int(row["arg"]), held) if row["aux"] == "0" else 0
+        else:
+            ns = reads.pop(conn, 0)
+            if isinstance(ns, int) and ns >= 50 * MS and (conn, at) in begins:
+                its.append(begins[conn, at])
+                waited += ns
+    return harm(trace, waited, len(its), share=False, when=spell(trace, its))
+
+
+def not_accepted(trace, _):
+    """The longest row of passes in which the acceptor ran longest, and nothing was accepted."""
+    accepts = sorted(number(row["time_s"]) for row in trace.events("CONN_ACCEPT"))
+    rows, last = [[]], None
+    for row in trace.table("loops"):
+        begin = number(row["time_s"]) + int(row["wait_ns"])
+        end = begin + int(row["work_ns"])
+        before = max((at for at in accepts if at <= end), default=0)
+        if before != last:
+            rows.append([])
+            last = before
+        if "TcpAcceptor::doAccept" in row["longest_activity"] and before < begin and \
+                sum(at <= end for at in accepts) >= 20:
+            rows[-1].append((begin, end))
+    longest = max((row for row in rows if any(last - first < 30 * SECOND for (first, _), (last, _) in zip(row, row[49:]))),
+                  key=len)
+    return harm(trace, 0, len(longest), len(longest), share=False, since=longest[0][0], until=longest[-1][1])
 
 
 def dying_children(trace, finding):
@@ -173,17 +316,35 @@ class OnItsWay:
     """Requests for objects that other requests fetch, in the order in which they end."""
 
     def __init__(self, trace):
-        self.objects, self.joined, self.beside, self.alone, self.vain = {}, {}, {}, {}, {}
+        self.objects, self.joined, self.beside, self.alone, self.vain, self.held = {}, {}, {}, {}, {}, {}
         for r in trace.requests:
             if r.row["object"] != "-" and r.row["class"] != "tunnel":
-                fetch = self.objects.setdefault((r.key[0], r.row["object"]), {"server": None, "waiting": []})
+                fetch = self.objects.setdefault((r.key[0], r.row["object"]), {"server": None, "waiting": [], "slow_until": 0})
                 (self.fetch if r.has("server_from") else self.join)(fetch, r)
 
+    @staticmethod
+    def is_slow(r):
+        """Its client took the reply slowly."""
+        return r.ns("proxy_reply") >= SECOND and r.ns("proxy_reply") >= 0.6 * (r.end - r.begin)
+
+    def hold(self, fetch):
+        """Those who joined the last fetch wait for a slow client."""
+        self.held.setdefault(fetch["server"], []).extend(fetch["last"])
+        fetch.update(last=[], held=True)
+
     def join(self, fetch, r):
+        if self.is_slow(r):
+            fetch["slow_until"] = r.end
+            if fetch["server"] is not None and r.begin < fetch["alive"]:
+                self.hold(fetch)
+            return
         if r.ns("reply_wait") < MS:
             return
         if fetch["server"] is not None and r.begin < fetch["alive"] and r.end >= fetch["until"]:
             self.joined.setdefault(fetch["server"], []).append(r)
+            fetch["last"].append(r)
+            if fetch["held"]:
+                self.hold(fetch)
             fetch["alive"] = r.end
         else:
             fetch["waiting"].append(r)
@@ -192,17 +353,28 @@ class OnItsWay:
         server, begin = r.row["server"], r.begin + r.ns("server_from")
         if r.ns("collapsed_wait") >= MS:
             self.vain.setdefault(server, []).append(r)
+        last, held = [], self.is_slow(r) or fetch["slow_until"] > begin
         if fetch["waiting"] and max(w.end for w in fetch["waiting"]) > begin:
             self.joined.setdefault(server, []).extend(fetch["waiting"])
+            last = fetch["waiting"]
         if r.row["miss_reason"] != "uncacheable":
             beside = fetch["server"] == server and begin < fetch["until"]
             (self.beside if beside else self.alone).setdefault(server, []).append(r)
-        fetch.update(server=server, until=r.end, alive=r.end, waiting=[])
+        fetch.update(server=server, until=r.end, alive=r.end, waiting=[], last=last, held=False, slow_until=0)
+        if held:
+            self.hold(fetch)
 
 
 def joined_fetch(trace, finding):
     way = OnItsWay(trace)
     its = way.joined.get(finding["culprit"]) or [r for rows in way.joined.values() for r in rows]
+    return harm(trace, sum(r.ns("reply_wait") for r in its), len(its), **span(its))
+
+
+def slow_reader(trace, finding):
+    way = OnItsWay(trace)
+    server = re.search(r"of a reply of (\S+) that", finding["sentence"])
+    its = way.held[server[1]] if server else [r for rows in way.held.values() for r in rows]
     return harm(trace, sum(r.ns("reply_wait") for r in its), len(its), **span(its))
 
 
@@ -242,9 +414,13 @@ def hanging(trace, finding):
 
 CAUSES = {
     **{cause: otherwise for cause in ("cut_replies", "denied", "redirected", "refused_requests", "failed_client_tls",
-                                      "timed_out", "adapted", "no_request")},
-    "server_refuses": server_refuses, "silent_tunnels": silent_tunnels, "asked": asked, "full_line": full_line,
-    "dead_ip_version": dead_ip_version, "dying_children": dying_children, "queue_at_server": queue_at_server,
-    "stopped_bodies": stopped_bodies, "joined_fetch": joined_fetch, "fetched_at_once": fetched_at_once,
+                                      "timed_out", "adapted", "no_request", "half_answers", "tunnel_timeouts")},
+    "server_refuses": server_refuses, "silent_tunnels": silent_tunnels, "closed_tunnels": closed_tunnels,
+    "asked": asked, "full_line": full_line,
+    "dead_ip_version": dead_ip_version, "dying_children": dying_children, "over_limit": over_limit, "pipelined": pipelined,
+    "undelivered": undelivered, "lost_to_clients": lost_to_clients,
+    "slow_headers": slow_headers, "not_accepted": not_accepted,
+    "queue_at_server": queue_at_server,
+    "stopped_bodies": stopped_bodies, "joined_fetch": joined_fetch, "slow_reader": slow_reader, "fetched_at_once": fetched_at_once,
     "collapsed_in_vain": collapsed_in_vain, "hanging": hanging,
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a look finds beside the rules of findings, computed anew from printed tables: harm, share, since and until."""
 
+import re
 from collections import Counter
 
 from findings_rules import longest, tries
@@ -159,7 +160,7 @@ def failures(trace):
     """{(cause, culprit): requests}."""
     found, blames, made, asked = {}, Blames(trace), made_by_squid(trace), longest("name_server")(trace)
     for r in trace.requests:
-        status, reused = number(r.row["status"]), r.row["reused_conn"] != "-"
+        status, reused = 0 if r.was_open else number(r.row["status"]), r.row["reused_conn"] != "-"
         blame = blames.first(r)
         if r.row["class"] == "negative_hit" and status >= 400:
             if status >= 500:
@@ -190,12 +191,20 @@ def failures(trace):
 OF_NOBODY = ("no_server", "dead_peers", "kept_errors")
 
 
+def failed_at_several(trace, finding):
+    """Of servers that five connections or more fail to, where several are told together, or None."""
+    if finding["culprit"] != "servers" and not re.match(r"worker \d+$", finding["culprit"]) or " servers " not in finding["sentence"]:
+        return None
+    return [r for (cause, _), rows in failures(trace).items() if cause == "failed_connect" and len(rows) >= 5 for r in rows]
+
+
 def failed(trace, finding):
     of_server = finding["cause"] == "no_local_port" and finding["culprit"] not in ("local ports", "routes")
     whom = "failed_connect" if of_server else finding["cause"]
     its = [r for (cause, culprit), rows in failures(trace).items() for r in rows
            if cause == whom and ({"other": "-"}.get(culprit, culprit) == finding["culprit"] or cause in OF_NOBODY or not of_server and
                                  cause == "no_local_port")]
+    its = failed_at_several(trace, finding) or its
     if not its:
         return {"failed requests": 5}
     return harm(trace, sum(r.felt for r in its), len(its), len(its), share=False, when=spell(trace, its))
@@ -296,17 +305,43 @@ def new_connections(trace, _):
 
 # ---- objects that are fetched again ----
 
+def unwritten_objects(trace):
+    """{object: times from and until when it could not be written}, if these are so many that it is told."""
+    found, failed, count = {}, 0, 0
+    for row in sorted((row for row in trace.table("swaps") if row["direction"] == "out" and row["update"] != "1"),
+                      key=lambda row: number(row["time_s"]) + int(row["total_ns"])):
+        at = number(row["time_s"]) + int(row["total_ns"])
+        count += 1
+        spans = found.setdefault(row["object"], [])
+        if row["outcome"] == "error":
+            failed += 1
+            spans.append([at, float("inf")])
+        elif row["outcome"] == "complete" and spans:
+            spans[-1][1] = min(at, spans[-1][1])
+    return found if failed >= 20 and 4 * failed >= count else {}
+
+
 def refetched(trace, finding):
-    reasons = {"cache_too_small": ("absent",), "not_stored": ("uncacheable",), "files_gone": ("swap_fail",),
-               "not_written": ("absent", "swap_fail"), "ranges_not_stored": ("-",)}[finding["cause"]]
-    sent, its = {}, []
+    reasons = {"cache_too_small": ("absent",), "caches_not_shared": ("absent",), "purged": ("absent",), "not_stored": ("uncacheable",), "files_gone": ("swap_fail",),
+               "not_written": ("absent", "swap_fail", "uncacheable"), "ranges_not_stored": ("-",),
+               "fetched_again": ("expired",)}[finding["cause"]]
+    unwritten = unwritten_objects(trace)
+    sent, storable, its = {}, set(), []
     for r in trace.requests:
         again = r.row["object"] != "-" and sent.get(r.row["object"], r.begin + 1) <= r.begin
         if r.row["outcome"] == "complete":
             sent.setdefault(r.row["object"], r.end)
         reason = "-" if r.row["miss_reason"] != "-" and r.row["status"] == "206" else r.row["miss_reason"]
+        if r.row["class"] == "refresh_miss":
+            reason = "expired" if r.row["miss_reason"] == "stale" and r.row["status"] == "200" else "other"
+        lost = reason in ("absent", "uncacheable") and bool(unwritten) and (
+            any(at <= r.end < until for at, until in unwritten.get(r.row["object"], ())) or
+            reason == "uncacheable" and r.row["object"] in storable)
+        if r.row["outcome"] == "complete" and reason in ("absent", "swap_fail"):
+            storable.add(r.row["object"])
         if reason in reasons and r.row["class"] in ("miss", "refresh_miss") and (again or reason == "swap_fail") and \
-                (reason != "-" or r.row["miss_reason"] != "-"):
+                (reason != "-" or r.row["miss_reason"] != "-") and \
+                (reason in ("swap_fail", "-", "expired") or lost == (finding["cause"] == "not_written")):
             its.append(r)
     return harm(trace, sum(r.ns(*CONNECT, *ANSWER) for r in its), len(its), since=its[0].begin, until=its[-1].end)
 
@@ -458,7 +493,7 @@ CAUSES = {
     **{cause: standstill for cause in ("reconfiguration", "rotation", "stopped", "standstill")},
     "fetched_ranges": waste, "fetched_for_nobody": waste, "revalidations": revalidations, "challenges": challenges,
     "lost_hits": lost_hits, "all_close": all_close, "new_connections": new_connections, "swapping": swapping,
-    "few_descriptors": few_descriptors, "cache_too_small": refetched, "not_stored": refetched, "files_gone": refetched,
-    "not_written": refetched, "ranges_not_stored": refetched, "cache_denied": made_by_conf, "hits_denied": made_by_conf,
+    "few_descriptors": few_descriptors, "cache_too_small": refetched, "caches_not_shared": refetched, "purged": refetched, "not_stored": refetched, "files_gone": refetched,
+    "not_written": refetched, "fetched_again": refetched, "ranges_not_stored": refetched, "cache_denied": made_by_conf, "hits_denied": made_by_conf,
     "mute_neighbor": mute_neighbor, "closed_port": closed_port,
 }

@@ -23,7 +23,8 @@ CAUSES = {**findings_rules.CAUSES, **findings_looks.CAUSES, **findings_apart.CAU
           **findings_flow.CAUSES}
 FIRST = 3
 MODELS = ("model_again", "model_causes", "model_episodes", "model_failures", "model_findings", "model_flow",
-          "model_line", "model_listeners", "model_resources", "model_standstill", "model_waste", "model_why")
+          "model_line", "model_listeners", "model_resources", "model_standstill", "model_waste", "model_why",
+          "model_kinds")
 MAKERS = {"dump_traces": ("story", "crossed.sqt", "held.sqt", "busy.sqt", "cut.sqt"),
           "figure_traces": ("mixed.sqt", "cut.sqt", "lossy.sqt", "kids", "killed", "step.sqt", "moved.sqt")}
 GOLDEN = ("died.ring", "gap", "good-zlib.sqt", "good-zstd.sqt", "kids", "old-stamps.sqt")
@@ -81,8 +82,11 @@ def impossible(trace):
         waiting, requests, felt = number(f["waiting_s"]), int(f["requests"]), trace.felt
         if not 0 <= number(f["time_s"]) <= number(f["until_s"]) <= trace.length:
             yield "%s: from %s to %s of a trace of %d ns" % (f["cause"], f["time_s"], f["until_s"], trace.length)
-        if f["harm"] == "standstill" or f["cause"] in ("one_worker", "backlog_full", "silent_tunnels"):
-            continue  # a standstill counts what kept connections waited, too, and a tunnel is open for longer
+        if f["harm"] == "standstill" or f["cause"] in ("one_worker", "backlog_full", "silent_tunnels", "pipelined",
+                                                          "slow_headers", "not_accepted", "undelivered", "lost_to_clients"):
+            continue  # a standstill counts what kept connections waited, too, a tunnel is open for longer, who comes behind
+            # another one, sends its header slowly or is not accepted waits before its time begins, and a reply that is
+            # lost is waited for after its end
         if waiting > felt * 1.001 or requests > len(trace.requests) or int(f["failures"]) > requests or \
                 f["share_pct"] != "-" and float(f["share_pct"]) > 100:
             yield "%s: more than all requests" % f["cause"]

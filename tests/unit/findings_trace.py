@@ -43,6 +43,7 @@ class Request:
         self.end = self.begin + self.ns("total")
         self.bumped = row["method"] == "CONNECT" and self.ns("client_tls") > 0
         self.tunnel = row["class"] == "tunnel"
+        self.was_open = row["tunnel_ns"] != "-"
         self.sent = number(row["sent_bytes"])
         before = self.ns("accept_wait") + (0 if self.bumped else self.ns("client_tls"))
         self.felt = self.ns("total") - self.ns("tunnel") + before
@@ -185,16 +186,18 @@ class When:
             self.pattern = "growing"
 
 
-def spell(trace, met):
-    """When some of all requests were met: windows in which they are at least half as frequent as in the whole."""
-    its, everybody = sums((r.begin, 0) for r in met), sums((r.begin, 0) for r in trace.requests)
+def spell(trace, met, among=None):
+    """When some of all requests, or of what is given, were met: windows in which they are at least half as frequent as in
+    the whole."""
+    among = among or trace.requests
+    its, everybody = sums((r.begin, 0) for r in met), sums((r.begin, 0) for r in among)
     span, expected = max(its) - min(its) + 1, len(met) // 4
     wider = -(-span // expected) if expected else span
-    its, everybody = (sums(((r.begin // WINDOW, 0) for r in rows), wider) for rows in (met, trace.requests))
-    share = len(met) / len(trace.requests)
+    its, everybody = (sums(((r.begin // WINDOW, 0) for r in rows), wider) for rows in (met, among))
+    share = len(met) / len(among)
     bad = [window for window in sorted(its) if 2 * its[window][1] >= share * everybody[window][1]]
     when = When(bad, sorted(everybody), WINDOW * wider)
-    inside = sum(when.since <= r.begin // WINDOW * WINDOW < when.until for r in trace.requests)
-    if when.pattern == "throughout" and inside < 0.9 * len(trace.requests):
+    inside = sum(when.since <= r.begin // WINDOW * WINDOW < when.until for r in among)
+    if when.pattern == "throughout" and inside < 0.9 * len(among):
         when.pattern = "since" if bad[-1] == max(everybody) else "once"
     return when

@@ -11,6 +11,7 @@
 #include "squid/hooks-loop.h"
 #include "squid/hooks-neighbors.h"
 #include "squid/hooks-rock.h"
+#include "squid/hooks-settings.h"
 #include "squid/hooks-store.h"
 
 #include <algorithm>
@@ -97,7 +98,17 @@ sqt_waited_number(enum sqt_waited kind, const char *name)
 }
 int sqt_names;
 int sqt_trace_context;
+unsigned sqt_note_count;
+sqt_note sqt_notes[SQT_NOTES];
+uint32_t
+sqt_note_number(unsigned place, const char *value, size_t size)
+{
+    defined += std::to_string(place) + " " + std::string(value, size) + "; ";
+    return 70 + place;
+}
 int sqt_sample_waits;
+sqt_known_acl sqt_known_acls[SQT_KNOWN_ACLS];
+uint32_t *sqt_acl_now;
 void
 sqt_part_begins(void)
 {
@@ -109,9 +120,9 @@ sqt_part_was_acl(const char *name, size_t length)
     defined += "acl " + std::string(name, length) + "; ";
 }
 uint32_t
-sqt_define_acl(const char *, size_t)
+sqt_define_acl(const char *, size_t length)
 {
-    return 9;
+    return 3 + static_cast<uint32_t>(length);
 }
 void
 sqt_part_was_disk_call(uint32_t op, uint32_t dir)
@@ -440,6 +451,124 @@ contexts_of_callers()
     sqt_trace_context = 0;
 }
 
+/* Notes of a transaction. */
+struct Notes {
+    struct Text {
+        std::string text;
+        const char *rawContent() const { return text.data(); }
+        size_t length() const { return text.size(); }
+    };
+    struct Note {
+        Text name_, value_;
+        const Text &name() const { return name_; }
+        const Text &value() const { return value_; }
+    };
+    std::vector<const Note *> entries;
+    const std::vector<const Note *> &expandListEntries(const void *) const { return entries; }
+};
+
+static void
+notes()
+{
+    const Notes::Note office = {{"site"}, {"office"}}, lab = {{"site"}, {"lab"}}, sites = {{"sites"}, {"all"}},
+                      empty = {{"group"}, {""}}, staff = {{"group"}, {"staff"}},
+                      longer = {{"site"}, {std::string(100, 'L')}};
+    const auto said = [](const Notes *of) {
+        emitted = defined = "";
+        Sqtrace::EmitNotes(5, of);
+        emitted += defined;
+    };
+    Notes all = {{&sites, &office, &empty}};
+    sqt_note_count = 2;
+    sqt_notes[0] = {"site", 4, 0, 0, 0, 0, {0}};
+    sqt_notes[1] = {"group", 5, 0, 0, 0, 0, {0}};
+    said(nullptr);
+    expect("a transaction may have no notes", "");
+    said(&all);
+    expect("of its notes those that are named and have a value are told", "NOTE 5 70 0; 0 office; ");
+    all.entries = {&staff, &lab, &office, &lab};
+    said(&all);
+    expect("several values of a name stand in one", "NOTE 5 70 0; & NOTE 5 71 0; 0 lab,office,lab; 1 staff; ");
+    all.entries = {&lab, &longer, &longer};
+    said(&all);
+    expect("and are cut where libsqtrace would", "NOTE 5 70 0; 0 lab," + std::string(SQT_NOTE_VALUE, 'L') + "; ");
+    all.entries = {&longer};
+    said(&all);
+    expect("one is cut by libsqtrace", "NOTE 5 70 0; 0 " + std::string(100, 'L') + "; ");
+    sqt_note_count = 0;
+}
+
+/* A header that is sent to a server. */
+struct SentField {
+    struct Value {
+        std::string text;
+        const char *rawBuf() const { return text.data(); }
+        size_t size() const { return text.size(); }
+        Value &operator=(const char *other)
+        {
+            text = other;
+            return *this;
+        }
+    };
+    Fielded::Id id;
+    Fielded::Name name;
+    Value value;
+};
+
+struct SentHeader {
+    std::vector<SentField *> entries;
+};
+
+static std::string
+sent(const std::vector<std::string> &values, const int setting, const uint32_t tries)
+{
+    static const Xaction xaction = {{6}};
+    static const Fielded request = {{{}}, &xaction, {Method::METHOD_GET}};
+    std::vector<SentField> fields;
+    for (const auto &value : values)
+        fields.push_back({Fielded::Id::OTHER, {"traceparent"}, {value}});
+    SentHeader header;
+    for (auto &field : fields)
+        header.entries.push_back(&field);
+    Sqtrace::ServerState state;
+    state.conn = 1;
+    state.tries = tries;
+    sqt_trace_context = setting;
+    Sqtrace::RequestHeaderIsMade(state, &request, header);
+    sqt_trace_context = 0;
+    std::string all;
+    for (const auto &field : fields)
+        all += field.value.text + ";";
+    return all;
+}
+
+/* The case is good if that is true. */
+static void
+expect_true(const char *what, const bool good)
+{
+    emitted = good ? "" : "not so";
+    expect(what, "");
+}
+
+static void
+spans_that_are_sent_on()
+{
+    const std::string value = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", one = value + ";";
+    sqt_groups = SQT_GROUP_SERVER;
+    expect_true("the field goes on as it is unless squid.conf says otherwise",
+                sent({value}, SQT_CONTEXT_OFF, 1) == one && sent({value}, SQT_CONTEXT_ON, 1) == one);
+    const std::string first = sent({value}, SQT_CONTEXT_FORWARD, 1), second = sent({value}, SQT_CONTEXT_FORWARD, 2);
+    expect_true("else with another span", first.size() == one.size() && first != one &&
+                                              first.substr(0, 36) == one.substr(0, 36) &&
+                                              first.substr(52) == one.substr(52));
+    expect_true("and that of each try is another", first != second && second.substr(0, 36) == one.substr(0, 36));
+    expect_true("two stay as they are", sent({value, value}, SQT_CONTEXT_FORWARD, 1) == one + one);
+    expect_true("so does one that is not valid", sent({value + "0"}, SQT_CONTEXT_FORWARD, 1) == value + "0;");
+    expect_true("and nothing is made of nothing", sent({}, SQT_CONTEXT_FORWARD, 1).empty());
+    sqt_groups = 0;
+    expect_true("nothing is sent without the group of servers", sent({value}, SQT_CONTEXT_FORWARD, 1) == one);
+}
+
 static void
 methods()
 {
@@ -466,6 +595,7 @@ struct Connection {
         uint64_t value;
     } id;
     int fd;
+    bool sqtraceOfClient;
     bool isOpen() const { return fd >= 0; }
 };
 
@@ -494,13 +624,14 @@ struct Port {
 static void
 listening_ports()
 {
-    static const Connection socket = {{1}, 8}, closed = {{2}, -1}, client = {{77}, 12};
+    static const Connection socket = {{1}, 8, false}, closed = {{2}, -1, false};
+    static Connection client = {{77}, 12, false};
     Port secure = {{Port::PROTO_HTTPS}, {3129, "[::1]"}, &closed, nullptr, Sqtrace::ListenerState()};
     Port plain = {{Port::PROTO_HTTP}, {3128, nullptr}, &socket, &secure, Sqtrace::ListenerState()};
     Port *const port = &plain, *const other = &secure, *const none = nullptr;
     const auto names = sqt_names;
     sqt_names = SQT_NAMES_CONFIGURED;
-    const Connection *const conn = &client;
+    Connection *const conn = &client;
     sqt_groups = 0;
     Sqtrace::ClientConnects(conn, port);
     Sqtrace::AcceptIsPutOff(port, 90, 100);
@@ -899,7 +1030,7 @@ struct ServerConnection {
     const ServerPeer *peer;
     Address remote, local;
     int fd;
-    bool sqtraceToServer;
+    bool sqtraceToServer, sqtraceOfClient;
     const ServerPeer *getPeer() const { return peer; }
 };
 
@@ -924,8 +1055,8 @@ names()
         const Xaction *masterXaction;
     } const request = {new Xaction{{5}}};
     const ServerPeer peer = {"moon", 1, 3, {false}};
-    const ServerConnection direct = {{50}, nullptr, {false}, {false}, -1, false},
-                           parent = {{51}, &peer, {true}, {true}, -1, false};
+    const ServerConnection direct = {{50}, nullptr, {false}, {false}, -1, false, false},
+                           parent = {{51}, &peer, {true}, {true}, -1, false, false};
     uint64_t opening = 0;
     defined.clear();
     const auto connect = [&](const ServerConnection &conn) { Sqtrace::ConnectBegins(opening, &request, &conn, false); };
@@ -962,7 +1093,7 @@ ends_of_connections()
         const Xaction *masterXaction;
     } request = {&five};
     const ServerPeer peer = {"moon", 1, 3, {false}};
-    ServerConnection conn = {{50}, nullptr, {true}, {true}, 12, false};
+    ServerConnection conn = {{50}, nullptr, {true}, {true}, 12, false, false};
     uint64_t opening = 50;
     sqt_groups = SQT_GROUP_SERVER;
     emitted.clear();
@@ -977,14 +1108,25 @@ ends_of_connections()
     expect("one that times out does, one that succeeds does not",
            "CONNECT_END 5 50 2; PART_CONNECT_ERROR 80 0 110; CONNECT_END 5 50 0; ");
     Sqtrace::ConnectionCloses(conn);
-    const sqt_tcp tcp = {4000, 900, 700, 3, 2};
+    sqt_tcp tcp = {4000, 900, 700, 3, 2, 40, 1400, 6000000};
     tcp_known = &tcp;
     Sqtrace::ConnectionCloses(conn);
     conn.sqtraceToServer = false;
     Sqtrace::ConnectionCloses(conn);
     expect("a connection that closes has what TCP knows of it, if that is anything, and if it leads to a server",
            "SERVER_CLOSE 50 0 0; SERVER_CLOSE 50 4000 900; PART_TCP 700 3 2; ");
+    conn.sqtraceOfClient = true;
+    Sqtrace::ConnectionCloses(conn);
+    expect("one of a client has nothing in group server", "");
+    sqt_groups = SQT_GROUP_CLIENT;
+    Sqtrace::ConnectionCloses(conn);
+    tcp.sent_again = 0;
+    Sqtrace::ConnectionCloses(conn);
     tcp_known = nullptr;
+    Sqtrace::ConnectionCloses(conn);
+    expect("it has what TCP knows if segments were sent again",
+           "CLIENT_RESENT 50 6000000 3; PART_CLIENT_RESENT 40 1400 900; ");
+    sqt_groups = SQT_GROUP_SERVER;
     Sqtrace::PeerIsProbed(&peer, false, 111);
     Sqtrace::PeerIsProbed(&peer, false, 0);
     Sqtrace::PeerIsProbed(&peer, true, 0);
@@ -1383,6 +1525,28 @@ parts()
     sqt_sample_waits = 0;
 }
 
+/* The word of the ring has the ACL that is being checked, and after an inner one the outer one again. */
+static void
+shown_acls()
+{
+    const char outer[16] = "bad_sites", inner[16] = "all";
+    uint32_t word = 0;
+    sqt_acl_now = &word;
+    {
+        const Sqtrace::AclCheck check(outer);
+        expect_number("a check shows its ACL", word, 12);
+        for (int i = 0; i < 2; ++i) {
+            const Sqtrace::AclCheck within(inner);
+            expect_number("an inner check shows its own", word, 6);
+        }
+        expect_number("then the outer one is shown again", word, 12);
+    }
+    expect_number("after all none is", word, 0);
+    sqt_acl_now = nullptr;
+    const Sqtrace::AclCheck check(outer);
+    expect_number("without group loop none is", word, 0);
+}
+
 /* ---- children of helpers ---- */
 
 struct Child {
@@ -1577,6 +1741,65 @@ lines_of_cache_log()
     defined.clear();
 }
 
+/* ---- settings of squid.conf ---- */
+
+struct PolicySettings {
+    const char *type;
+    Word *args;
+};
+struct MaybeFlag {
+    bool set, value;
+    bool configured() const { return set; }
+    explicit operator bool() const { return value; }
+};
+struct ChildSettings {
+    unsigned n_max, concurrency;
+};
+struct SquidSettings {
+    size_t memMaxSize = 268435456;
+    struct {
+        size_t maxInMemObjSize = 524288;
+        int64_t maxObjectSize = -1;
+    } Store;
+    int workers = 4;
+    MaybeFlag memShared = {true, true};
+    struct {
+        int lowWaterMark = 90, highWaterMark = 95;
+    } Swap;
+    PolicySettings *memPolicy = nullptr, *replPolicy = nullptr;
+    ChildSettings redirectChildren = {20, 0}, storeIdChildren = {5, 10};
+    struct {
+        Word *redirect = nullptr, *store_id = nullptr;
+    } Program;
+};
+
+static void
+settings()
+{
+    SquidSettings conf;
+    Word gdsf = {"GDSF", nullptr}, program = {"/usr/lib/store-id", nullptr};
+    PolicySettings lru = {"lru", nullptr}, heap = {"heap", &gdsf};
+    conf.memPolicy = &lru;
+    conf.replPolicy = &heap;
+    conf.Program.store_id = &program;
+    defined.clear();
+    sqt_groups = SQT_GROUP_SAMPLE;
+    Sqtrace::SettingsAreTold(conf);
+    emitted = defined;
+    expect("settings are lines of squid.conf; what nobody set or uses is none",
+           "cache_mem 268435456 bytes; maximum_object_size_in_memory 524288 bytes; workers 4; memory_cache_shared on; "
+           "cache_swap_low 90; cache_swap_high 95; memory_replacement_policy lru; cache_replacement_policy heap GDSF; "
+           "store_id_children 5 concurrency=10; ");
+    defined.clear();
+    large_ones_are_defined = 1;
+    Sqtrace::SettingsAreTold(conf);
+    sqt_groups = 0;
+    large_ones_are_defined = 0;
+    Sqtrace::SettingsAreTold(conf);
+    emitted = defined;
+    expect("once, and only with group sample", "");
+}
+
 int
 main()
 {
@@ -1585,6 +1808,8 @@ main()
     ids_of_a_transaction();
     methods();
     contexts_of_callers();
+    spans_that_are_sent_on();
+    notes();
     listening_ports();
     a_reader_that_leaves();
     a_file_with_an_error();
@@ -1607,5 +1832,7 @@ main()
     queries();
     contexts();
     parts();
+    shown_acls();
+    settings();
     printf("1..%d\n", tests);
 }

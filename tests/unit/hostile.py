@@ -25,9 +25,9 @@ BYTES = int(os.environ.get("SQT_HOSTILE_BYTES", SMALL // 5 if SANITIZED else SMA
 LONG = BYTES >= 500000
 
 SECONDS, RECORDS_PER_SECOND, MEBIBYTES = 2, 1000000, 256
-TABLES = ("requests events swaps ios diskops connections closes incidents loops stalls syscalls digests samples losses summary "
-          "servers waits services findings checks clock_steps loop_time profile listeners").split()
-JSON = {"--format=chrome": 4, "--format=otlp": 4}  # how much slower it may be: it has some lines for each record
+with open(os.path.join(os.environ["SQT_SOURCE"], "src/row/tables.def")) as declared:
+    TABLES = re.findall(r'^SQT_TABLE\(\w+, "(\w+)"', declared.read(), re.M)
+JSON = {"--format=chrome": 4, "--format=otlp": 4, "--format=json": 4}  # how much slower it may be: it has longer lines
 ALONE = {"queries-of-one": "--format=otlp"}  # which keeps what waits for a request
 PIPED = ("many", "headers")  # segments one after the other, read from the standard input
 NUMBER = 0
@@ -82,10 +82,11 @@ class Run:
             err.seek(0)
             self.said = err.read().decode("utf-8", "replace")
         self.status, self.seconds = status, used.ru_utime + used.ru_stime
-        # Other work takes the processors' caches: then these programs, which wait for memory, take up to twice as long.  The
-        # long form is for a machine that has no other work.
+        # Other work takes the processors' caches: then these programs, which wait for memory, take up to twice as long, on
+        # some machines four times.  What grows faster than the file takes ten times as long and more.  The long form is for a
+        # machine that has no other work.
         others = busy_seconds() - before - self.seconds
-        self.beside = 2 if not LONG and others > 0.25 * (time.monotonic() - begin) else 1
+        self.beside = 4 if not LONG and others > 0.25 * (time.monotonic() - begin) else 1
         self.mebibytes = used.ru_maxrss / 1024
         told = re.findall(r"\brecords: (\d+)|(\d+) records$", self.tail, re.M)
         self.records = max((int(a or b) for a, b in told), default=0)

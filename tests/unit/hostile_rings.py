@@ -96,6 +96,8 @@ def programs(trace, out):
     return [
         ("dump", [tool("dump"), file, "--table=events"], False),
         ("dump of the directory", [tool("dump"), trace], False),
+        ("dump --table=whatif", [tool("dump"), trace, "--table=whatif"], False),
+        ("dump --format=json", [tool("dump"), file, "--format=json"], False),
         ("dump --follow", [tool("dump"), trace, "--follow", "--table=events"], True),
         ("top --once", [tool("top"), trace, "--once"], False),
         ("exporter", [tool("exporter"), trace, "--listen=127.0.0.1:0"], True),

@@ -103,7 +103,7 @@ served(int64_t from, int64_t until, uint32_t server, int64_t wait)
 static const struct sqt_live_finding *
 found_at(int64_t now, unsigned *count)
 {
-    const struct sqt_now then = {now, alive};
+    const struct sqt_now then = {now, alive, NULL};
     assert_true(sqt_live_ask(live, &then, 0));
     assert_int_equal(sqt_live_take(live, 10000), 1);
     return sqt_live_found(live, count);
@@ -169,7 +169,7 @@ static void
 the_copy_keeps_no_sockets(void **state)
 {
     (void)state;
-    const struct sqt_now now = {12 * SECOND, silent_for_long};
+    const struct sqt_now now = {12 * SECOND, silent_for_long, NULL};
     int ends[2];
     char byte;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
@@ -211,7 +211,7 @@ static void
 asked_too_early(void **state)
 {
     (void)state;
-    const struct sqt_now now = {SECOND, alive};
+    const struct sqt_now now = {SECOND, alive, NULL};
     unsigned count;
     assert_false(sqt_live_ask(live, &now, 0)); /* nothing was read */
     assert_int_equal(sqt_live_take(live, 0), -1);

@@ -55,6 +55,10 @@ fails 1 "--sizes: 'large': expected uniform or pareto" -w wpb --sizes=large
 fails 1 "--rate: wpb is a closed loop" -w wpb --rate=3
 fails 1 "--requests=0: wpb needs a number of requests or a --duration" -w wpb --requests=0
 
+fails 2 "--header: 'Host': expected NAME: VALUE in one line" -H Host
+fails 2 "--header: 'A: b\\x0aC: d': expected NAME: VALUE in one line" "--header=A: b
+C: d"
+fails 2 "--post: '17MB': too large" --post=17MB
 fails 1 "poly needs a --rate" -w poly
 fails 1 "--scale: expected more than 0" -w poly --rate=1 --scale=0
 fails 1 "--phases: there is no phase 'top'; did you mean top1 or top2?" -w poly --rate=1 --phases=fill,top
@@ -111,4 +115,34 @@ result "errors and aborts of the origin are counted by kind"
 run "$load" -n 20 -c 5 --tls --once
 [ $status = 0 ] && grep -q 'bodies compared: 100' out && grep -q 'errors: none' out
 result "TLS, a connection for each request"
+run "$load" -n 20 -c 5 --post=300KB
+[ $status = 0 ] && grep -q 'bodies compared: 100' out && grep -q 'errors: none' out
+result "POST: the origin takes the bodies"
+run "$load" -n 20 -c 5 --errors=1
+[ $status = 3 ] && grep -q 'the run is invalid: each response was an error; the first was a bad status: status 503' err
+result "only errors: the run is invalid"
+run "$load" -c 2 -d 500ms --size=100
+[ $status = 0 ] && sed -n 's/^urls: \([0-9,]*\) requests in 0\.[5-9].*/\1/p' out | tr -d , | awk '{ exit !($1 > 2000) }'
+result "--duration alone: the preset number of requests does not end the run"
+# What is sent: a server that answers with the request's head and the length of its body.
+python3 - >port 2>heads <<'END' &
+import http.server, sys
+class Echo(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        sys.stderr.write("%s %s|%s|%d\n" % (self.command, self.headers["X-One"], self.headers["Cookie"], len(body)))
+        sys.stderr.flush()
+        self.send_response(200); self.send_header("Content-Length", "0"); self.end_headers()
+    def log_message(self, *_): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Echo)
+print(server.server_port, flush=True)
+for _ in range(2): server.handle_request()
+END
+server=$!
+while ! [ -s port ]; do sleep 0.05; done
+run "$load" -c 1 -n 2 --once -H 'X-One: 1' -H 'Cookie: a=b; c' --post=70000 "http://127.0.0.1:$(cat port)/x"
+wait $server
+[ $status = 0 ] && [ "$(sort -u heads)" = 'POST 1|a=b; c|70000' ] && [ "$(wc -l <heads)" = 2 ]
+result "header fields and bodies are sent"
 echo "1..$number"

@@ -204,6 +204,7 @@ static void
 end(struct load *load)
 {
     load->workload->end(load);
+    free(load->fields);
     free(load->words);
 }
 

@@ -92,11 +92,11 @@ flights_make(void)
     sqt_emit(SQT_EV_REPLY_WRITE, 103, 4096, 1);
 }
 
-/* Requests 201 to 220 wait for the server, until they are over. */
+/* Requests 201 to 220 wait for the server, until they are over; or more of them. */
 static void
-flights_hang(int over)
+flights_hang(int over, uint64_t last)
 {
-    for (uint64_t id = 201; id <= 220; ++id) {
+    for (uint64_t id = 201; id <= last; ++id) {
         if (over) {
             flights_end(id);
         } else {
@@ -106,8 +106,21 @@ flights_hang(int over)
     }
 }
 
+/* Request 301, whose client named its span, is sent twice; the first server fails.  Squid sends spans of its own on. */
+static void
+flights_forward(void)
+{
+    flights_begin(301);
+    sqt_emit_pair(SQT_PAIR(SQT_EV_TRACE_CONTEXT, SQT_EV_PART_TRACE_ID), 301, 7, 1 | SQT_CONTEXT_FORWARDED, 1, 2, 0);
+    flights_ask_server(301);
+    sqt_emit(SQT_EV_RETRY, 301, 0, 1);
+    sqt_emit(SQT_EV_DISPATCH, 301, 1302, 2);
+    sqt_emit(SQT_EV_SERVER_DONE, 301, 1302, 0);
+    flights_end(301);
+}
+
 /* Passes of the event loop, until the input ends.  A line on it ends transaction 101; "b" blocks a pass for 3 s; "h" makes
- * requests hang, and "o" is their end; "d": it ends itself. */
+ * 20 requests hang, "H" 77, and "o" is the end of the 20; "f": one is sent on; "d": it ends itself. */
 static void
 flights_wait(void)
 {
@@ -125,8 +138,10 @@ flights_wait(void)
             sqt_gives_up("no memory");
             return;
         }
-        if (*line == 'h' || *line == 'o') {
-            flights_hang(*line == 'o');
+        if (*line == 'f')
+            flights_forward();
+        else if (*line == 'h' || *line == 'H' || *line == 'o') {
+            flights_hang(*line == 'o', *line == 'H' ? 277 : 220);
         } else if (*line == 'b') {
             sqt_emit(SQT_EV_REPLY_WRITTEN, 103, 4096, 0);
             usleep(3000000);

@@ -5,6 +5,7 @@
 #include "model_found.h"
 
 enum { PARENT = 1, ORIGIN_1, ORIGIN_2 };
+enum { STORE_ID = 6 };
 
 /* Requests begin ten times a second. */
 static int64_t now;
@@ -149,6 +150,28 @@ all_servers_close(void **state)
     }
 }
 
+/* A hit of each of 40 objects, and then a miss; in between clients remove most of them, or some. */
+static void
+clients_purge(void **state)
+{
+    (void)state;
+    for (unsigned few = 0; few < 2; ++few) {
+        for (unsigned i = 0; i < 40; ++i)
+            hit(1 + i);
+        for (unsigned i = 0; i < (few ? 10 : 30); ++i) {
+            const uint64_t xact = 100 + number++;
+            now = (int64_t)number * 100 * MS;
+            PUT(now, XACT_BEGIN, SQT_UNNAMED | xact, 7, 0);
+            PUT(now, XACT_NAMED, xact, SQT_UNNAMED | xact, 3);
+            end(xact, NONE, 200, 0, 0);
+        }
+        for (unsigned i = 0; i < 40; ++i)
+            miss(1 + i, SQT_MISS_ABSENT);
+        assert_cause("lost_hits", few ? "cache" : "PURGE");
+        assert_int_equal(strstr(TEXT(0, sentence), "Clients removed 30 objects meanwhile (PURGE).") != NULL, !few);
+    }
+}
+
 /* Hits of 40 objects, which are misses after 10 s; and objects that expired. */
 static void
 hits_become_misses(void **state)
@@ -246,15 +269,147 @@ squid_conf_forbids_hits_of_several(void **state)
     assert_non_null(strstr(TEXT(0, sentence), " Servers take 30.0 ms for each, again and again."));
 }
 
+/* A Store-ID helper is asked for each request, and nothing is a hit; then one request in ten is. */
+static void
+store_ids_find_nothing(void **state)
+{
+    (void)state;
+    for (unsigned hits = 0; hits < 2; ++hits) {
+        for (unsigned i = 0; i < 120; ++i) {
+            const uint64_t xact = begin();
+            PUT(now, HELPER_BEGIN, xact, xact, STORE_ID);
+            PUT(now += MS, HELPER_END, xact, xact, SQT_WAIT_OK);
+            PART(PART_HELPER, (uint64_t)now - MS, 0, 0);
+            if (hits && i % 10 == 0) {
+                end(xact, MEM_HIT, 200, 5000, 0);
+                continue;
+            }
+            asks(xact, i % 2 ? ORIGIN_1 : ORIGIN_2, 0, 80);
+            end(xact, MISS, 200, 5000 + i, SQT_MISS_ABSENT);
+        }
+        if (hits) {
+            assert_not("store_id_no_hits");
+            continue;
+        }
+        assert_cause("store_id_no_hits", "store_id ids");
+        assert_int_equal(NUMBER(0, requests), 120);
+        assert_int_equal(NUMBER(0, waiting_s), 120 * 80 * MS);
+        assert_non_null(strstr(TEXT(0, sentence), "was asked 120 times, and 0 of 120 requests found anything"));
+    }
+}
+
+/* Three requests in four ask again for one of 40 objects that may not be stored; then one request in ten is a hit, and then
+ * each object is asked for once. */
+static void
+nothing_may_be_stored(void **state)
+{
+    (void)state;
+    for (unsigned as = 0; as < 3; ++as) {
+        for (unsigned i = 0; i < 160; ++i)
+            if (as == 1 && i % 10 == 0)
+                hit(77);
+            else
+                miss_of(i % 2 ? ORIGIN_1 : ORIGIN_2, 5000 + (as == 2 ? i : i % 40), SQT_MISS_UNCACHEABLE);
+        if (as) {
+            assert_not("not_storable");
+            continue;
+        }
+        find();
+        assert_string_equal(TEXT(0, cause), "not_storable");
+        assert_string_equal(TEXT(0, culprit), "servers");
+        assert_int_equal(NUMBER(0, requests), 120);
+        assert_int_equal(NUMBER(0, waiting_s), 120 * 30 * MS);
+        assert_non_null(strstr(TEXT(0, sentence), "120 of 160 requests ask again"));
+        assert_non_null(strstr(TEXT(0, sentence), "servers take 30.0 ms for each"));
+    }
+}
+
+/* All servers take 150 ms; most requests are for objects that expired, and come again as they were: that goes before. */
+static void
+what_expired_comes_again(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 160; ++i) {
+        const uint64_t xact = begin();
+        asks(xact, PARENT + i % 3, 0, 150);
+        number += 2;
+        end(xact, i < 60 ? MISS : REFRESH_MODIFIED, 200, 5000 + i % 60, i < 60 ? SQT_MISS_ABSENT : SQT_MISS_STALE);
+    }
+    find();
+    assert_string_equal(TEXT(0, cause), "fetched_again");
+    assert_int_equal(NUMBER(0, requests), 100);
+}
+
+/* One request in ten is ended by its client a millisecond after it came, and has no answer; then after 30 ms. */
+static void
+clients_leave_at_once(void **state)
+{
+    (void)state;
+    for (unsigned late = 0; late < 2; ++late) {
+        for (unsigned i = 0; i < 300; ++i) {
+            if (i % 10) {
+                hit(77);
+                continue;
+            }
+            const uint64_t xact = begin();
+            now += late ? 30 * MS : 0;
+            PUT(now += MS, XACT_END, xact, MISS_ABORTED, 0);
+            PART(PART_XACT_SIZES, 0, 0, 1);
+            PART(PART_XACT_FLAGS, 5000 + i, 7, SQT_XACT_ABORTED | SQT_MISS_ABSENT << SQT_XACT_MISS_SHIFT);
+        }
+        if (late) {
+            assert_not("left_at_once");
+            continue;
+        }
+        assert_cause("left_at_once", "clients");
+        assert_int_equal(NUMBER(0, failures), 30);
+        assert_non_null(strstr(TEXT(0, sentence), "30 of 300 requests (10 %) got nothing"));
+    }
+}
+
+/* Handshakes are slow, and connections are not kept: it is the handshakes.  With a quick one it is the connections. */
+static void
+handshakes_are_slow(void **state)
+{
+    (void)state;
+    for (unsigned slow = 0; slow < 2; ++slow) {
+        for (unsigned i = 0; i < 60; ++i) {
+            const uint64_t xact = begin();
+            PUT(now, CONNECT_BEGIN, xact, 50, 1);
+            PART(PART_SERVER, 0, 0, PARENT);
+            PUT(now += (slow ? 1 : 20) * MS, CONNECT_END, xact, 50, SQT_CONNECT_OK);
+            PUT(now, TLS_BEGIN, xact, 50, 0);
+            PUT(now += (slow ? 80 : 20) * MS, TLS_END, xact, 50, SQT_CONNECT_OK);
+            PUT(now, DISPATCH, xact, 50, 1);
+            PUT(now, REQUEST_SENT, xact, 50, 0);
+            PUT(now += 5 * MS, SERVER_READ, xact, 500, 0);
+            PUT(now, SERVER_DONE, xact, 50, 0);
+            end(xact, MISS, 200, 1, SQT_MISS_UNCACHEABLE);
+        }
+        if (slow) {
+            assert_cause("tls_server", "parent");
+            assert_non_null(strstr(TEXT(0, sentence), "Connections are never used twice: "));
+        } else {
+            assert_cause("new_connections", "parent");
+        }
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {SCRIPT_TEST(nothing_has_changed),
                                        SCRIPT_TEST(connections_are_not_kept),
+                                       SCRIPT_TEST(handshakes_are_slow),
                                        SCRIPT_TEST(all_servers_close),
                                        SCRIPT_TEST(hits_become_misses),
+                                       SCRIPT_TEST(clients_purge),
                                        SCRIPT_TEST(clients_are_asked_again),
                                        SCRIPT_TEST(squid_conf_forbids_hits),
-                                       SCRIPT_TEST(squid_conf_forbids_hits_of_several)};
+                                       SCRIPT_TEST(squid_conf_forbids_hits_of_several),
+                                       SCRIPT_TEST(store_ids_find_nothing),
+                                       SCRIPT_TEST(nothing_may_be_stored),
+                                       SCRIPT_TEST(clients_leave_at_once),
+                                       SCRIPT_TEST(what_expired_comes_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

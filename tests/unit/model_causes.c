@@ -5,7 +5,20 @@
 #include "figure/finding/told.h"
 #include "model_found.h"
 
-enum { SCANNER, CLEANER, GROUPS = 1, PARENT = 1, ORIGIN_1, ORIGIN_2, FIRST_PORT = 1, SECOND_PORT };
+enum {
+    SCANNER,
+    CLEANER,
+    GROUPS = 1,
+    PARENT = 1,
+    ORIGIN_1,
+    ORIGIN_2,
+    FIRST_PORT = 1,
+    SECOND_PORT,
+    LAB = 0,
+    OFFICE,
+    TEAM_OTHER,
+    NO_NOTE = 6
+};
 
 static int64_t now;
 
@@ -162,27 +175,32 @@ held_by_pool(uint64_t xact, int64_t ms)
     PUT(now, SERVER_DONE, xact, 50, 0);
 }
 
-/* Of a stage that takes nearly all, and nobody in particular is to blame. */
+/* Of a stage that takes nearly all, and no single name is to blame: the culprit is whose stage it is, if it is anybody's. */
 static void
 stages_of_all(void **state)
 {
     (void)state;
     static const struct {
         void (*takes)(uint64_t xact, int64_t ms);
-        const char *cause;
-    } cases[] = {{access_takes, "access_checks"}, {adapt, "adaptation"},
-                 {redirect, "url_helper"},        {lookup, "lookup"},
-                 {peer_select, "peer_selection"}, {reply_waits, "reply_wait"},
-                 {follows, "collapsed"},          {shares_answer, "helpers"},
-                 {tries_again, "failed_tries"},   {uploads, "slow_uploads"},
-                 {held_by_pool, "held_back"}};
+        const char *cause, *culprit;
+    } cases[] = {{access_takes, "access_checks", "http_access"},
+                 {adapt, "adaptation", "adaptation services"},
+                 {redirect, "url_helper", "URL rewriter or Store-ID helper"},
+                 {lookup, "lookup", "-"},
+                 {peer_select, "peer_selection", "neighbours"},
+                 {reply_waits, "reply_wait", "-"},
+                 {follows, "collapsed", "-"},
+                 {shares_answer, "helpers", "helpers of access checks"},
+                 {tries_again, "failed_tries", "servers"},
+                 {uploads, "slow_uploads", "clients"},
+                 {held_by_pool, "held_back", "delay pools"}};
     for (unsigned c = 0; c < sizeof(cases) / sizeof(*cases); ++c) {
         for (unsigned i = 0; i < 70; ++i) {
             const uint64_t xact = begin();
             cases[c].takes(xact, 90);
             end(xact);
         }
-        assert_cause(cases[c].cause, "-");
+        assert_cause(cases[c].cause, cases[c].culprit);
     }
 }
 
@@ -244,7 +262,7 @@ few_reads_that_time_out(void **state)
     (void)state;
     for (unsigned i = 0; i < 45; ++i)
         late_read(i < 5 ? 0 : 1 + i % 10);
-    assert_cause("cache_dirs", "-");
+    assert_cause("cache_dirs", "cache_dirs");
 }
 
 /* The disker does not take a block in time, so that nobody knows where its time went. */
@@ -503,23 +521,49 @@ neighbors_that_never_answer(void **state)
     assert_cause("mute_neighbor", "neighbours");
 }
 
-/* Requests of one port of two take half a second that no stage explains. */
+enum apart { BY_PORT, BY_NOTE, BY_BOTH };
+
+/* Every third request takes half a second that no stage explains: those of a port, with a note, or both. */
 static void
-a_port_that_is_slow(void **state)
+each_third_is_slow(enum apart apart)
 {
-    (void)state;
     for (unsigned i = 0; i < 100; ++i) {
+        const int second = apart != BY_NOTE && i % 3 == 0;
         now = (int64_t)(number + 1) * 1000 * MS;
-        PUT(now, CONN_ACCEPT, 1000 + number, 14, i % 3 ? 3128 : 3129);
-        PART(PART_LISTENER, 0, UINT64_MAX, i % 3 ? FIRST_PORT : SECOND_PORT);
+        PUT(now, CONN_ACCEPT, 1000 + number, 14, second ? 3129 : 3128);
+        PART(PART_LISTENER, 0, UINT64_MAX, second ? SECOND_PORT : FIRST_PORT);
         const uint64_t xact = 100 + number;
         begin_xact(now, xact, 1000 + number++);
         now += i % 3 ? MS : 500 * MS;
+        if (apart != BY_PORT)
+            PUT(now + MS, NOTE, xact, i % 3 ? OFFICE : LAB, 0);
+        for (uint64_t other = TEAM_OTHER; other <= NO_NOTE; ++other)
+            PUT(now + MS, NOTE, xact, other, 0);
         PUT(now += MS, XACT_END, xact, MEM_HIT, 200);
         PART(PART_XACT_SIZES, 1000, 1300, 1);
         PART(PART_XACT_FLAGS, number, 1000 + number - 1, 0);
     }
+}
+
+static void
+a_port_that_is_slow(void **state)
+{
+    (void)state;
+    each_third_is_slow(BY_PORT);
     assert_cause("set_apart", "https_port 3129");
+}
+
+/* A note says more than a port. */
+static void
+a_note_that_is_slow(void **state)
+{
+    (void)state;
+    for (enum apart apart = BY_NOTE; apart <= BY_BOTH; ++apart) {
+        each_third_is_slow(apart);
+        assert_cause("set_apart", "note site=lab");
+        assert_non_null(strstr(TEXT(0, sentence), "those of note site=lab apart"));
+        assert_string_equal(TEXT(0, command), "sqtrace-dump --where='note_site == \"lab\"' TRACE");
+    }
 }
 
 /* ---- what is told of all that was found ---- */
@@ -607,6 +651,7 @@ main(void)
         SCRIPT_TEST(a_service_that_waits_for_the_whole_body),
         SCRIPT_TEST(objects_that_are_fetched_again),
         SCRIPT_TEST(a_port_that_is_slow),
+        SCRIPT_TEST(a_note_that_is_slow),
         SCRIPT_TEST(requests_that_fail_otherwise),
         SCRIPT_TEST(findings_are_found),
         SCRIPT_TEST(neighbors_that_never_answer),

@@ -235,6 +235,39 @@ one_server_sends_slowly(void **state)
     assert_non_null(strstr(TEXT(0, sentence), "bodies of origin-2 that come at 19.5 KB/s"));
 }
 
+/* Connections to the parent time out, and each of these requests goes on to a server that answers at once. */
+static void
+who_answered_is_not_who_was_tried(void **state)
+{
+    (void)state;
+    trace_begin();
+    for (int64_t i = 0; i < 300; ++i) {
+        int64_t at = i * 4 * SECOND;
+        if (i % 3 || i < 30) {
+            fetched(at, i % 2 ? ORIGIN_1 : ORIGIN_2, 10, 1, 1000);
+            continue;
+        }
+        const uint64_t xact = begin(at);
+        PUT(at, CONNECT_BEGIN, xact, 50, 1);
+        PART(PART_SERVER, 0, 0, PARENT);
+        PUT(at += 2 * SECOND, CONNECT_END, xact, 50, SQT_CONNECT_TIMEOUT);
+        PUT(at, CONNECT_BEGIN, xact, 51, 1);
+        PART(PART_SERVER, 0, 0, ORIGIN_1);
+        PUT(at += MS, CONNECT_END, xact, 51, SQT_CONNECT_OK);
+        PUT(at, DISPATCH, xact, 51, 1);
+        PUT(at, REQUEST_SENT, xact, 51, 0);
+        PUT(at += 10 * MS, SERVER_READ, xact, 1000, 0);
+        PUT(at, SERVER_DONE, xact, 51, 0);
+        PUT(at += MS, XACT_END, xact, MISS, 200);
+        PART(PART_XACT_SIZES, 1000, 1300, 1);
+        PART(PART_XACT_FLAGS, 0xabc, 7, 0);
+    }
+    trace_end(1200 * SECOND);
+    assert_string_equal(TEXT(0, culprit), "parent");
+    for (unsigned i = 0; i < found_count; ++i)
+        assert_string_not_equal(TEXT(i, culprit), "origin-1");
+}
+
 /* A server of large objects is not slow: others have none. */
 static void
 large_objects_are_not_slow(void **state)
@@ -250,6 +283,22 @@ large_objects_are_not_slow(void **state)
     assert_string_equal(TEXT(0, cause), "healthy");
 }
 
+/* A miss of an object that is in no cache. */
+static void
+fetched_object(int64_t at, uint64_t object)
+{
+    const uint64_t xact = begin(at);
+    PUT(at, CONNECT_REUSED, xact, 50, 1);
+    PART(PART_SERVER, 0, 0, PARENT + (uint32_t)(object % NAMED_SERVERS));
+    PUT(at, DISPATCH, xact, 50, 1);
+    PUT(at, REQUEST_SENT, xact, 50, 0);
+    PUT(at += 60 * MS, SERVER_READ, xact, 500, 0);
+    PUT(at, SERVER_DONE, xact, 50, 0);
+    PUT(at += MS, XACT_END, xact, MISS, 200);
+    PART(PART_XACT_SIZES, 1000, 1300, 1);
+    PART(PART_XACT_FLAGS, object, 7, SQT_MISS_ABSENT << SQT_XACT_MISS_SHIFT);
+}
+
 /* Objects that were asked for before are not in the cache any more; others are new each time. */
 static void
 objects_that_were_removed(void **state)
@@ -258,17 +307,7 @@ objects_that_were_removed(void **state)
     for (unsigned again = 0; again < 2; ++again) {
         trace_begin();
         for (int64_t i = 0; i < 200; ++i) {
-            int64_t at = i * SECOND;
-            const uint64_t xact = begin(at);
-            PUT(at, CONNECT_REUSED, xact, 50, 1);
-            PART(PART_SERVER, 0, 0, PARENT + (uint32_t)(i % NAMED_SERVERS));
-            PUT(at, DISPATCH, xact, 50, 1);
-            PUT(at, REQUEST_SENT, xact, 50, 0);
-            PUT(at += 60 * MS, SERVER_READ, xact, 500, 0);
-            PUT(at, SERVER_DONE, xact, 50, 0);
-            PUT(at += MS, XACT_END, xact, MISS, 200);
-            PART(PART_XACT_SIZES, 1000, 1300, 1);
-            PART(PART_XACT_FLAGS, (uint64_t)(again ? i % 20 : i) + 1, 7, SQT_MISS_ABSENT << SQT_XACT_MISS_SHIFT);
+            fetched_object(i * SECOND, (uint64_t)(again ? i % 20 : i) + 1);
         }
         trace_end(200 * SECOND);
         assert_string_equal(TEXT(0, cause), again ? "cache_too_small" : "healthy");
@@ -276,11 +315,13 @@ objects_that_were_removed(void **state)
     }
 }
 
-/* Writing them failed: whether they are gone, or their files are, it is one finding. */
+/* Writing them failed: whether they are gone, or their files are, it is one finding.  It was the open that failed, the first
+ * write, the end after a good one, or a write of a store with one file. */
+enum { OPEN, WRITE, CLOSE, ROCK };
+
 static void
-objects_that_were_not_written(void **state)
+nothing_is_written(unsigned how)
 {
-    (void)state;
     trace_begin();
     for (int64_t i = 0; i < 200; ++i) {
         int64_t at = i * SECOND;
@@ -290,9 +331,13 @@ objects_that_were_not_written(void **state)
         PUT(at, DISPATCH, xact, 50, 1);
         PUT(at, REQUEST_SENT, xact, 50, 0);
         PUT(at += 60 * MS, SERVER_READ, xact, 500, 0);
-        PUT(at, SWAPOUT_OPEN, sio, xact, 0);
+        PUT(at, SWAPOUT_OPEN, sio, xact, how == ROCK ? 9 : 0);
         PART(PART_SWAP_FILE, (uint64_t)i % 20 + 1, 77, 0);
-        PUT(at, SWAPOUT_OPENED, sio, 0, 0);
+        PUT(at, SWAPOUT_OPENED, sio, 0, how == OPEN ? 28 : 0);
+        if (how != OPEN) {
+            PUT(at, SWAPOUT_WRITE, sio, 0, 1000);
+            PUT(at, SWAPOUT_WRITTEN, sio, how == CLOSE ? 1000 : 0, how == CLOSE ? 1000 : 0x80000000);
+        }
         PUT(at, SWAPOUT_CLOSED, sio, 0, 28);
         PUT(at, SERVER_DONE, xact, 50, 0);
         PUT(at += MS, XACT_END, xact, MISS, 200);
@@ -308,6 +353,60 @@ objects_that_were_not_written(void **state)
     assert_string_equal(TEXT(0, cause), "not_written");
     assert_int_equal(NUMBER(0, requests), 200);
     assert_non_null(strstr(TEXT(0, sentence), "200 of 200 objects could not be written to "));
+    static const char *const words[] = {": their files could not be created.",
+                                        ": files can be created there, and writing to them fails", ": writing failed.",
+                                        ": writing failed."};
+    assert_non_null(strstr(TEXT(0, sentence), words[how]));
+    assert_non_null(strstr(TEXT(0, culprit), how == ROCK ? "rock:9" : ":"));
+}
+
+static void
+objects_that_were_not_written(void **state)
+{
+    (void)state;
+    for (unsigned how = OPEN; how <= ROCK; ++how)
+        nothing_is_written(how);
+}
+
+/* Each tenth request has an object that could not be written.  The others are for objects that may not be stored, or that
+ * were stored before. */
+static void
+few_are_not_written(int storable)
+{
+    trace_begin();
+    for (int64_t i = 0; i < 400; ++i) {
+        int64_t at = i * SECOND;
+        const uint64_t xact = begin(at), sio = 100000 + (uint64_t)i, object = 1 + (uint64_t)i % 100;
+        PUT(at, CONNECT_REUSED, xact, 50, 1);
+        PART(PART_SERVER, 0, 0, PARENT + (uint32_t)(i % NAMED_SERVERS));
+        PUT(at, DISPATCH, xact, 50, 1);
+        PUT(at, REQUEST_SENT, xact, 50, 0);
+        PUT(at += 60 * MS, SERVER_READ, xact, 500, 0);
+        if (i % 10 == 0) {
+            PUT(at, SWAPOUT_OPEN, sio, xact, 0);
+            PART(PART_SWAP_FILE, object, 77, 0);
+            PUT(at, SWAPOUT_OPENED, sio, 0, 0);
+            PUT(at, SWAPOUT_CLOSED, sio, 0, 28);
+        }
+        PUT(at, SERVER_DONE, xact, 50, 0);
+        PUT(at += MS, XACT_END, xact, MISS, 200);
+        PART(PART_XACT_SIZES, 1000, 1300, 1);
+        PART(PART_XACT_FLAGS, object, 7,
+             (storable && i < 100 ? SQT_MISS_ABSENT : SQT_MISS_UNCACHEABLE) << SQT_XACT_MISS_SHIFT);
+    }
+    trace_end(400 * SECOND);
+}
+
+static void
+objects_that_may_not_be_stored(void **state)
+{
+    (void)state;
+    few_are_not_written(0);
+    for (unsigned i = 0; i < found_count; ++i)
+        assert_string_not_equal(TEXT(i, cause), "not_written");
+    few_are_not_written(1);
+    assert_string_equal(TEXT(0, cause), "not_written");
+    assert_int_equal(NUMBER(0, requests), 300);
 }
 
 /* ---- who does not answer ---- */
@@ -425,9 +524,11 @@ main(void)
         SCRIPT_TEST(two_of_ten_seconds),
         cmocka_unit_test_setup_teardown(nothing_is_wrong, script_begin, script_end),
         cmocka_unit_test_setup_teardown(one_server_sends_slowly, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(who_answered_is_not_who_was_tried, script_begin, script_end),
         cmocka_unit_test_setup_teardown(large_objects_are_not_slow, script_begin, script_end),
         cmocka_unit_test_setup_teardown(objects_that_were_removed, script_begin, script_end),
         cmocka_unit_test_setup_teardown(objects_that_were_not_written, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(objects_that_may_not_be_stored, script_begin, script_end),
         SCRIPT_TEST(requests_that_hang),
         SCRIPT_TEST(two_queries_at_once),
         SCRIPT_TEST(a_slow_helper_that_misses_some),

@@ -171,11 +171,11 @@ no_server_stands_out(void **state)
     (void)state;
     for (uint32_t i = 0; i < 50; ++i)
         served(0, i % NAMED_SERVERS ? 10 : 500);
-    assert_only("slow_servers", "-", 99083, 10, 500);
+    assert_only("slow_servers", "servers", 99083, 10, 500);
     for (unsigned named = 0; named < 2; ++named) {
         for (uint32_t i = 0; i < 50; ++i)
             served(named ? PARENT + i % NAMED_SERVERS : 0, 199);
-        assert_only("slow_servers", named ? "all servers" : "-", 99500, 199, 199);
+        assert_only("slow_servers", named ? "all servers" : "servers", 99500, 199, 199);
     }
 }
 
@@ -199,7 +199,7 @@ connecting_and_handshakes(void **state)
                 end(xact, MISS);
             }
             const char *const causes[2][2] = {{"connect", "connect_server"}, {"tls", "tls_server"}};
-            assert_only(causes[tls][named], named ? "origin-1" : "-", tls ? 96000 : 98000, tls ? 48 : 49,
+            assert_only(causes[tls][named], named ? "origin-1" : "servers", tls ? 96000 : 98000, tls ? 48 : 49,
                         tls ? 48 : 49);
         }
 }
@@ -230,7 +230,7 @@ the_way_to_servers(void **state)
         "81 % of the time of requests is the way to origin-2: connecting takes 100 ms, and an answer 109 ms.");
     for (uint32_t i = 0; i < 50; ++i)
         connected(PARENT + i % NAMED_SERVERS, 100, 109);
-    assert_only("far_servers", "-", 99524, 209, 209);
+    assert_only("far_servers", "servers", 99524, 209, 209);
     /* An answer that takes less than the connection: connecting itself is slow. */
     for (uint32_t i = 0; i < 50; ++i)
         connected(PARENT + i % NAMED_SERVERS, 100, 10);
@@ -372,7 +372,7 @@ a_slow_name_server(void **state)
         end(xact, MISS);
     }
     /* 2,000 of 2,220 ms; 211 ms and 11 ms against 11 ms. */
-    assert_only("name_server", "-", 90090, 100, 200);
+    assert_only("name_server", "name servers", 90090, 100, 200);
 }
 
 static void
@@ -385,7 +385,7 @@ slow_clients(void **state)
         PUT(now += 99 * MS, REPLY_WRITTEN, xact, 4096, 0);
         end(xact, MEM_HIT);
     }
-    assert_only("slow_clients", "-", 99000, 99, 99);
+    assert_only("slow_clients", "clients", 99000, 99, 99);
 }
 
 /* ---- several, and what is left out ---- */
@@ -484,7 +484,7 @@ two_causes_at_once(void **state)
     find();
     assert_int_equal(found_count, 2);
     assert_finding(0, "only_server", "parent", 60000, 120, 120);
-    assert_finding(1, "name_server", "-", 39500, 79, 79);
+    assert_finding(1, "name_server", "name servers", 39500, 79, 79);
 }
 
 /* Of 231 ms, 200 are the server's; 30 are less than a fifth of all, and most of what is left. */
@@ -504,7 +504,7 @@ a_cause_behind_a_large_one(void **state)
         assert_int_equal(found_count, name_ms == 30 ? 2 : 1); /* 9 ms of 210 are below 5 % */
         assert_string_equal(TEXT(0, cause), "only_server");
         if (found_count == 2)
-            assert_finding(1, "name_server", "-", 12987, 30, 30);
+            assert_finding(1, "name_server", "name servers", 12987, 30, 30);
     }
 }
 
@@ -531,7 +531,7 @@ tunnels_count_until_they_open(void **state)
         end(xact, TUNNEL);
     }
     find();
-    assert_finding(0, "name_server", "-", 99800, 500, 500);
+    assert_finding(0, "name_server", "name servers", 99800, 500, 500);
     assert_non_null(strstr(TEXT(0, sentence), "until tunnels (CONNECT) open"));
 }
 
@@ -762,6 +762,28 @@ a_rewriter_by_its_queue_or_its_own_time(void **state)
     }
 }
 
+/* A queue of 200 s, in which no child is started, or one every four seconds, or still more. */
+static void
+no_children_are_started(void **state)
+{
+    (void)state;
+    for (unsigned starts = 0; starts < 3; ++starts) {
+        for (unsigned i = 0; i < 20; ++i) {
+            const uint64_t xact = begin();
+            PUT(now, REDIRECT_BEGIN, xact, 0, 0);
+            ask_helper(xact, REWRITER, 99, 0);
+            PUT(now, REDIRECT_END, xact, 0, 0);
+            end(xact, MEM_HIT);
+            for (unsigned k = 0; k < (starts > 1 ? 9 : 3) && starts; ++k)
+                PUT(now + k * 4000 * MS / starts / starts, CHILD_STARTED, 80 + i, 3 + i, REWRITER);
+        }
+        find();
+        assert_string_equal(TEXT(0, cause), "rewriter_queue");
+        assert_int_equal(strstr(TEXT(0, sentence), "Squid started no more of its children for") != NULL, !starts);
+        assert_int_equal(strstr(TEXT(0, advice), "fork fails") != NULL, !starts);
+    }
+}
+
 static void
 one_of_two_adaptation_services(void **state)
 {
@@ -801,6 +823,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         SCRIPT_TEST(a_helper_of_access_checks_by_its_name),
         SCRIPT_TEST(a_rewriter_by_its_queue_or_its_own_time),
+        SCRIPT_TEST(no_children_are_started),
         SCRIPT_TEST(one_of_two_adaptation_services),
         SCRIPT_TEST(a_dead_name_server_by_its_address),
         SCRIPT_TEST(one_of_five_servers_is_slow),

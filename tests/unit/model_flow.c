@@ -15,6 +15,7 @@ struct request {
     uint32_t server, flags;
     uint64_t object, bytes;
     int only_joins; /* it asks nobody */
+    int slow;       /* its client takes the reply slowly */
 };
 
 /* Records of requests in the order of time: what happens at which time, of all. */
@@ -49,10 +50,16 @@ put_step(const struct request *r, uint64_t xact, enum step step)
         PUT(now, DISPATCH, xact, 50, 1);
     } else if (step == SENT && !r->only_joins) {
         PUT(now, REQUEST_SENT, xact, 50, 0);
-    } else if (step == HEADER && !r->only_joins) {
-        PUT(now, SERVER_READ, xact, r->bytes, 0);
-        PUT(now, SERVER_HEADER, xact, 100, 200);
+    } else if (step == HEADER) {
+        if (!r->only_joins) {
+            PUT(now, SERVER_READ, xact, r->bytes, 0);
+            PUT(now, SERVER_HEADER, xact, 100, 200);
+        }
+        if (r->slow)
+            PUT(now, REPLY_WRITE, xact, r->bytes, 1);
     } else if (step == END) {
+        if (r->slow)
+            PUT(now, REPLY_WRITTEN, xact, r->bytes, 0);
         if (!r->only_joins)
             PUT(now, FORWARD_END, xact, 0, 0);
         PUT(now, XACT_END, xact, MISS, 200);
@@ -125,6 +132,33 @@ some_join_a_fetch(void **state)
     assert_string_equal(TEXT(row, culprit), "origin-1");
     assert_int_equal(NUMBER(row, requests), 11);
     assert_in_range(NUMBER(row, waiting_s), 11 * (2 * SECOND - MS), 11 * (2 * SECOND + MS));
+}
+
+/* The client of the fetch, or one that joins it, takes 2 s for the reply; the others wait as long.  Or nobody does. */
+static void
+a_slow_client_joins(void **state)
+{
+    (void)state;
+    for (unsigned slow = 0; slow < 3; ++slow) {
+        unsigned count = quick(100);
+        for (unsigned i = 0; i < 12; ++i)
+            some[count++] = (struct request){.begin = SECOND + i,
+                                             .header = SECOND + 10 * MS,
+                                             .end = 3 * SECOND + (i ? i : 20),
+                                             .server = ORIGIN_1,
+                                             .object = 77,
+                                             .bytes = 1000,
+                                             .only_joins = i > 0,
+                                             .slow = i == slow && slow < 2};
+        play_requests(some, count);
+        find();
+        unsigned row = 0;
+        while (row < found_count && strcmp(TEXT(row, cause), slow < 2 ? "slow_reader" : "joined_fetch") != 0)
+            ++row;
+        assert_true(row < found_count);
+        assert_string_equal(TEXT(row, culprit), slow < 2 ? "clients" : "origin-1");
+        assert_int_equal(NUMBER(row, requests), slow == 1 ? 10 : 11);
+    }
 }
 
 /* Each second 20 requests ask for one object, and the server answers one after the other. */
@@ -265,9 +299,9 @@ they_come_at_once(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(some_join_a_fetch),      SCRIPT_TEST(all_fetch_the_same),
-                                       SCRIPT_TEST(they_follow_in_vain),    SCRIPT_TEST(a_server_is_full),
-                                       SCRIPT_TEST(replies_stop),           SCRIPT_TEST(they_come_at_once),
-                                       SCRIPT_TEST(a_helper_of_peer_access)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(some_join_a_fetch),  SCRIPT_TEST(a_slow_client_joins),
+                                       SCRIPT_TEST(all_fetch_the_same), SCRIPT_TEST(they_follow_in_vain),
+                                       SCRIPT_TEST(a_server_is_full),   SCRIPT_TEST(replies_stop),
+                                       SCRIPT_TEST(they_come_at_once),  SCRIPT_TEST(a_helper_of_peer_access)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,9 +17,19 @@ silent(const struct sqt_origin *origin)
     return silence;
 }
 
+static uint32_t checked; /* the ACL that the ring shows; 0: none */
+
+static uint32_t
+acl_now(const struct sqt_origin *origin)
+{
+    (void)origin;
+    return checked;
+}
+
 static void
 trace_begin(void)
 {
+    checked = 0;
     job = (struct sqt_job){.since = INT64_MIN, .until = INT64_MAX, .row = take_row, .note = note};
     struct sqt_consumer consumer = sqt_family_findings.consumer;
     consumer.context = &job;
@@ -49,7 +59,7 @@ is_found(const char *cause)
 static void
 ask(int64_t at)
 {
-    struct sqt_now now = {at, silent};
+    struct sqt_now now = {at, silent, acl_now};
     play();
     job.length = at;
     sqt_model_open_loops(script.model, tell_loop, &now);
@@ -282,6 +292,20 @@ after_a_stop(void **state)
     assert_int_equal(NUMBER(0, lasts), 0);
 }
 
+/* sqtrace-attach ended before the process did. */
+static void
+after_a_stop_of_the_trace_alone(void **state)
+{
+    (void)state;
+    trace_begin();
+    all_is_well(0, 10 * SECOND, PARENT);
+    for (unsigned i = 0; i < 20; ++i)
+        asked(10 * SECOND, ORIGIN_1);
+    PUT(20 * SECOND, STOP, 0, 0, 1);
+    ask(20 * SECOND);
+    assert_hangs("origin-1", 20, 10 * SECOND, 20 * SECOND);
+}
+
 /* ---- main threads ---- */
 
 static void
@@ -316,19 +340,38 @@ a_disk_call(void **state)
     assert_non_null(strstr(TEXT(0, sentence), "2 requests that it had accepted wait, for up to 4.00 s."));
 }
 
+/* For three seconds nothing comes after the begin of an access check; the ring shows that ACL. */
 static void
-an_access_check(void **state)
+check_hangs(uint32_t acl)
 {
-    (void)state;
     trace_begin();
     all_is_well(0, 10 * SECOND, PARENT);
     const uint64_t first = begin(11 * SECOND);
     wait_and_work(11 * SECOND);
     PUT(11 * SECOND, ACCESS_BEGIN, first, 0, 0);
+    checked = acl;
     ask(14 * SECOND);
+}
+
+static void
+an_access_check(void **state)
+{
+    (void)state;
+    check_hangs(0);
     assert_string_equal(TEXT(0, cause), "standstill");
     assert_string_equal(TEXT(0, culprit), "an access check");
     assert_int_equal(NUMBER(0, requests), 1);
+}
+
+/* The ring shows which ACL it is, though nothing was sampled yet. */
+static void
+an_acl_that_the_ring_shows(void **state)
+{
+    (void)state;
+    check_hangs(7);
+    assert_string_equal(TEXT(0, cause), "standstill");
+    assert_string_equal(TEXT(0, culprit), "acl bad_sites");
+    assert_non_null(strstr(TEXT(0, advice), "Shorten that ACL"));
 }
 
 /* Long passes one after the other are as good as one. */
@@ -416,8 +459,10 @@ main(void)
         cmocka_unit_test_setup_teardown(a_helper, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_name_server, script_begin, script_end),
         cmocka_unit_test_setup_teardown(after_a_stop, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(after_a_stop_of_the_trace_alone, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_disk_call, script_begin, script_end),
         cmocka_unit_test_setup_teardown(an_access_check, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(an_acl_that_the_ring_shows, script_begin, script_end),
         cmocka_unit_test_setup_teardown(one_check_after_the_other, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_process_that_is_stopped, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_process_that_waits, script_begin, script_end),

@@ -109,6 +109,45 @@ silent_tunnels(void **state)
     assert_int_equal(NUMBER(0, waiting_s), 48 * SECOND);
 }
 
+/* The same, of which the server, or the client, closes each: TCP counts the end of a connection as a byte. */
+static void
+closed_tunnels(unsigned count, uint32_t server, uint64_t received)
+{
+    for (unsigned i = 0; i < count; ++i) {
+        const uint64_t xact = 100 + number++;
+        const int64_t now = number * 10 * SECOND;
+        begin_xact(now, xact, 7);
+        PUT(now, CONNECT_BEGIN, xact, xact, 1);
+        PART(PART_SERVER, 4, 0, server);
+        PUT(now, CONNECT_END, xact, xact, SQT_CONNECT_OK);
+        PUT(now, TUNNEL_BEGIN, xact, xact, 0);
+        PUT(now + MS, SERVER_CLOSE, xact, received, 10);
+        PART(PART_TCP, 10, 0, 0);
+        PUT(now + MS, TUNNEL_END, xact, 0, 0);
+        PUT(now + MS, XACT_END, xact, TUNNEL, 200);
+        PART(PART_XACT_SIZES, UINT64_MAX, received > 1 ? 4000 : 39, 1);
+        PART(PART_XACT_FLAGS, 0, 7, SQT_XACT_TUNNEL);
+    }
+}
+
+static void
+who_closes_tunnels(void **state)
+{
+    (void)state;
+    for (unsigned by_client = 0; by_client < 2; ++by_client) {
+        closed_tunnels(8, ORIGIN_1, by_client ? 0 : 1);
+        closed_tunnels(8, ORIGIN_2, 4000);
+        find();
+        assert_int_equal(found_count, 1);
+        assert_string_equal(TEXT(0, cause), by_client ? "healthy" : "closed_tunnels");
+        if (by_client)
+            continue;
+        assert_string_equal(TEXT(0, culprit), "origin-1");
+        assert_int_equal(NUMBER(0, failures), 8);
+        assert_non_null(strstr(TEXT(0, sentence), "8 of 8 tunnels to origin-1 were closed by that server"));
+    }
+}
+
 /* Short ones; few of many; and all are silent: then it is what clients do. */
 static void
 quiet_tunnels(void **state)
@@ -133,6 +172,6 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {SCRIPT_TEST(full_line), SCRIPT_TEST(slow_bodies), SCRIPT_TEST(silent_tunnels),
-                                       SCRIPT_TEST(quiet_tunnels)};
+                                       SCRIPT_TEST(who_closes_tunnels), SCRIPT_TEST(quiet_tunnels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

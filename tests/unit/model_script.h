@@ -18,7 +18,7 @@
 #include "format/events.h"
 #include "hook_form.h"
 #include "pass/family.h"
-#include "sink/chrome/keep.h"
+#include "row/kept.h"
 
 enum tag {
     HIT = 1,
@@ -33,7 +33,8 @@ enum tag {
     IMS_HIT,
     UDP_HIT,
     REFRESH_MODIFIED,
-    DENIED
+    DENIED,
+    DENIED_REPLY
 };
 
 /* Takes the place of the reader's. */
@@ -52,36 +53,55 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
                                        [IMS_HIT] = "TCP_IMS_HIT",
                                        [UDP_HIT] = "UDP_HIT",
                                        [REFRESH_MODIFIED] = "TCP_REFRESH_MODIFIED",
-                                       [DENIED] = "TCP_DENIED"};
+                                       [DENIED] = "TCP_DENIED",
+                                       [DENIED_REPLY] = "TCP_DENIED_REPLY"};
     (void)origin;
     if (kind == SQT_DEF_TAG && number < sizeof(tags) / sizeof(*tags))
         return tags[number];
     if (kind == SQT_DEF_METHOD && number == 1)
         return "GET";
+    if (kind == SQT_DEF_METHOD && number == 2)
+        return "POST";
+    if (kind == SQT_DEF_METHOD && number == 3)
+        return "PURGE";
+    if (kind == SQT_DEF_METHOD && number == 4)
+        return "CONNECT";
     if (kind == SQT_DEF_DIR && number == 0)
         return "aufs /cache";
     if (kind == SQT_DEF_DIR && number == 1)
         return "diskd /cache/d";
+    if (kind == SQT_DEF_DIR && number == 9)
+        return "rock /cache/r";
     if (kind == SQT_DEF_PEER_KIND && number == 1)
         return "direct";
     if (kind == SQT_DEF_PEER_KIND && number == 2)
         return "any_old_parent";
+    if (kind == SQT_DEF_PEER_KIND && number == 8)
+        return "FTP data";
     static const char *const peers[] = {"other", "moon", "mars", "venus"};
     if (kind == SQT_DEF_PEER && number < sizeof(peers) / sizeof(*peers))
         return peers[number];
-    static const char *const servers[] = {"other", "parent", "origin-1", "origin-2", "origin-3", "origin-4"};
+    static const char *const servers[] = {"other",    "parent",   "origin-1",    "origin-2",
+                                          "origin-3", "origin-4", "192.0.2.7:21"};
     if (kind == SQT_DEF_SERVER && number < sizeof(servers) / sizeof(*servers))
         return servers[number];
-    static const char *const waited[] = {
-        "auth basic",    "external_acl groups", "name_server 192.0.2.53", "name_server 192.0.2.54",
-        "of_tomorrow x", "url_rewrite rewriter"};
+    static const char *const waited[] = {"auth basic",
+                                         "external_acl groups",
+                                         "name_server 192.0.2.53",
+                                         "name_server 192.0.2.54",
+                                         "of_tomorrow x",
+                                         "url_rewrite rewriter",
+                                         "store_id ids"};
     if (kind == SQT_DEF_WAITED && number < sizeof(waited) / sizeof(*waited))
         return waited[number];
     if (kind == SQT_DEF_SERVICE && number < 2)
         return number ? "cleaner" : "scanner";
-    static const char *const listeners[] = {"other", "http_port 3128", "https_port 3129"};
+    static const char *const listeners[] = {"other", "http_port 3128", "https_port 3129", "ftp_port 2121"};
     if (kind == SQT_DEF_LISTENER && number < sizeof(listeners) / sizeof(*listeners))
         return listeners[number];
+    static const char *const notes[] = {"site lab", "site office", "team other", "no-value", "te\"am b", " nameless"};
+    if (kind == SQT_DEF_NOTE && number < sizeof(notes) / sizeof(*notes))
+        return notes[number];
     static char sample[64];
     if (kind == SQT_DEF_SAMPLE && (number & 255) < SQT_SAMPLES) { /* as the sampler numbers them */
         snprintf(sample, sizeof(sample), "%s %u %s", sqt_sample_sources[sqt_samples[number & 255].source].name,
@@ -92,6 +112,8 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
         return "a call";
     if (kind == SQT_DEF_ACTIVITY && number == 5)
         return "write to cache.log";
+    if (kind == SQT_DEF_ACTIVITY && number == 6)
+        return "Comm::TcpAcceptor::doAccept";
     static const char *const endings[] = {"no memory",
                                           "logfileWrite: /var/log/access.log: (28) No space left on device",
                                           "The redirector helpers are crashing too rapidly, need help!",
@@ -123,8 +145,12 @@ sqt_origin_wall_ns(const struct sqt_origin *origin)
 
 #define SCRIPT_ROWS 64
 
+/* Of the widest table, and more. */
+#define SCRIPT_CELLS 128
+SQT_ASSERT(SQT_CELLS(requests) <= SCRIPT_CELLS, "rows are copied whole");
+
 struct rows {
-    union sqt_cell cells[SCRIPT_ROWS][64];
+    union sqt_cell cells[SCRIPT_ROWS][SCRIPT_CELLS];
     unsigned count;
 };
 
@@ -197,7 +223,7 @@ script_recharge(void *context, const struct sqt_charge *charge)
 static inline void
 script_request(void *context, const struct sqt_xact *x)
 {
-    union sqt_cell row[64] = {{0}};
+    union sqt_cell row[SCRIPT_CELLS] = {{0}};
     (void)context;
     sqt_request_cells(row, x);
     script_row(&script.requests, row);
@@ -208,7 +234,7 @@ script_request(void *context, const struct sqt_xact *x)
 static inline void
 script_swap(void *context, struct sqt_swap *s)
 {
-    union sqt_cell row[64] = {{0}};
+    union sqt_cell row[SCRIPT_CELLS] = {{0}};
     struct sqt_row_text text;
     (void)context;
     sqt_swap_cells(row, s, &text);
@@ -219,7 +245,7 @@ script_swap(void *context, struct sqt_swap *s)
 static inline void
 script_io(void *context, const struct sqt_io *i)
 {
-    union sqt_cell row[64] = {{0}};
+    union sqt_cell row[SCRIPT_CELLS] = {{0}};
     (void)context;
     sqt_io_cells(row, i);
     script_row(&script.ios, row);
@@ -228,7 +254,7 @@ script_io(void *context, const struct sqt_io *i)
 static inline int
 script_wide_row(void *context, const union sqt_cell *row)
 {
-    union sqt_cell wide[64] = {{0}};
+    union sqt_cell wide[SCRIPT_CELLS] = {{0}};
     memcpy(wide, row, SQT_CELLS(connections) * sizeof(*row));
     return script_row(context, wide);
 }
@@ -245,7 +271,7 @@ script_connection(void *context, const struct sqt_attempt *a)
 static inline void
 script_loss(void *context, const struct sqt_loss_row *l)
 {
-    union sqt_cell row[64] = {{0}};
+    union sqt_cell row[SCRIPT_CELLS] = {{0}};
     (void)context;
     row[SQT_CELL(losses, time_s)].number = l->from;
     row[SQT_CELL(losses, until_s)].number = l->until;
@@ -328,14 +354,25 @@ assert_hooks_emit_it(void)
     }
 }
 
+/* The records so far, as a run of that process. */
+static inline struct sqt_run
+script_run(unsigned origin)
+{
+    return (struct sqt_run){.origin = &script.origins[origin],
+                            .records = script.records,
+                            .count = script.count,
+                            .next = script.count,
+                            .line = {0, 0, 1.0},
+                            .unsure = script.unsure};
+}
+
 /* Gives the records so far to the model, as one run of that origin. */
 static inline void
 play_as(unsigned origin)
 {
     assert_hooks_emit_it();
     script_plays(origin);
-    struct sqt_run run = {
-        &script.origins[origin], script.records, script.count, 0, script.count, {0, 0, 1.0}, script.unsure, NULL, 0};
+    struct sqt_run run = script_run(origin);
     if (script.count)
         sqt_model_run(script.model, &run);
     script.count = 0;
@@ -352,8 +389,7 @@ static inline void
 play_to(const struct sqt_consumer *consumer)
 {
     struct sqt_model *const model = sqt_model_new(consumer);
-    const struct sqt_run run = {&script.origins[0], script.records, script.count, 0, script.count,
-                                {0, 0, 1.0},        script.unsure,  NULL,         0};
+    const struct sqt_run run = script_run(0);
     assert_hooks_emit_it();
     script_plays(0);
     sqt_model_run(model, &run);

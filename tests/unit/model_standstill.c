@@ -145,6 +145,21 @@ a_stop_at_the_end(void **state)
     assert_healthy();
 }
 
+/* Only its trace ends: who starts next is the same process, traced again. */
+static void
+a_trace_ends(void **state)
+{
+    (void)state;
+    starts();
+    requests(100);
+    listens();
+    PUT(now += 12 * SECOND, STOP, 0, 1, 1);
+    now += 100 * MS;
+    starts();
+    requests(100);
+    assert_healthy();
+}
+
 static void
 reconfigurations(void **state)
 {
@@ -329,9 +344,9 @@ the_process_is_stopped(void **state)
     assert_int_equal(NUMBER(row, requests), 5);
 }
 
-/* An origin ends without a STOP, and another one, of that kid, starts 2 s later.  fatal: Squid's own words; 0: none. */
+/* Two origins, of kids 0 and `kid`: the second begins 2 s after the end of the first. */
 static void
-one_dies(uint32_t kid, enum sqt_kid_kind kind, uint32_t fatal)
+two_run(uint32_t kid, enum sqt_kid_kind kind, void (*runs)(unsigned k, uint32_t arg), uint32_t arg)
 {
     struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = take_row, .note = note};
     struct sqt_consumer consumer = sqt_family_findings.consumer;
@@ -343,14 +358,8 @@ one_dies(uint32_t kid, enum sqt_kid_kind kind, uint32_t fatal)
     script.origins[0].identity.kid_kind = script.origins[1].identity.kid_kind = kind;
     script.origins[1].identity.kid = kid;
     for (unsigned k = 0; k < 2; ++k, now += 2 * SECOND) {
-        starts();
-        requests(100);
-        for (unsigned i = 0; !k && i < 7; ++i)
-            begin_xact(now, 100 + number++, 7);
-        if (!k && fatal)
-            PUT(now, FATAL, 0, 0, fatal);
-        const struct sqt_run run = {&script.origins[k], script.records, script.count, 0, script.count,
-                                    {0, 0, 1.0},        script.unsure,  NULL,         0};
+        runs(k, arg);
+        const struct sqt_run run = script_run(k);
         kept_play(k, script.records, script.count);
         sqt_model_run(model, &run);
         if (!k)
@@ -365,6 +374,24 @@ one_dies(uint32_t kid, enum sqt_kid_kind kind, uint32_t fatal)
     number = 0;
     now = 0;
     row = 0;
+}
+
+/* An origin ends without a STOP, and another one starts.  fatal: Squid's own words; 0: none. */
+static void
+first_dies(unsigned k, uint32_t fatal)
+{
+    starts();
+    requests(100);
+    for (unsigned i = 0; !k && i < 7; ++i)
+        begin_xact(now, 100 + number++, 7);
+    if (!k && fatal)
+        PUT(now, FATAL, 0, 0, fatal);
+}
+
+static void
+one_dies(uint32_t kid, enum sqt_kid_kind kind, uint32_t fatal)
+{
+    two_run(kid, kind, first_dies, fatal);
     while (row < found_count && strcmp(TEXT(row, cause), "died") != 0)
         ++row;
     assert_true(row < found_count);
@@ -415,6 +442,33 @@ a_worker_dies(void **state)
     }
 }
 
+/* The trace of the first ends, and the other one starts again. */
+static void
+first_goes_on(unsigned k, uint32_t goes_on)
+{
+    starts();
+    requests(100);
+    listens();
+    now += 12 * SECOND;
+    PUT(now, STOP, 0, 1, k ? 0 : goes_on);
+    if (!k)
+        return;
+    now += 100 * MS;
+    starts();
+    requests(100);
+}
+
+static void
+a_worker_goes_on_untraced(void **state)
+{
+    (void)state;
+    two_run(2, SQT_KID_WORKER, first_goes_on, 0);
+    assert_string_equal(TEXT(0, cause), "restart");
+    two_run(2, SQT_KID_WORKER, first_goes_on, 1);
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "healthy");
+}
+
 /* It ends at its first request: that goes before the number of requests. */
 static void
 squid_ends_at_once(void **state)
@@ -433,6 +487,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {SCRIPT_TEST(nobody_could_connect),
                                        SCRIPT_TEST(a_stop_at_the_end),
+                                       SCRIPT_TEST(a_trace_ends),
                                        SCRIPT_TEST(reconfigurations),
                                        SCRIPT_TEST(a_list_is_read),
                                        SCRIPT_TEST(squid_ends_at_once),
@@ -443,6 +498,7 @@ main(void)
                                        SCRIPT_TEST(an_acl_computes),
                                        SCRIPT_TEST(the_process_is_stopped),
                                        SCRIPT_TEST(a_process_dies),
-                                       SCRIPT_TEST(a_worker_dies)};
+                                       SCRIPT_TEST(a_worker_dies),
+                                       SCRIPT_TEST(a_worker_goes_on_untraced)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,6 +79,35 @@ def service_waits(trace):
                                             for r in waits])
 
 
+def whatif_rows(trace, wanted):
+    """Rows of the table: the numbers in them are computed anew in whatif.py."""
+    return [r for r in dump(trace.path, "--table=whatif")[1] if wanted(r) and r["bound"] != "refused"]
+
+
+def whatif_sizes(trace, setting):
+    rows = whatif_rows(trace, lambda r: r["setting"].startswith(setting))
+    most = max((float(r["hit_ratio_pct"]) for r in rows), default=0)
+    knee = next((r for r in rows if float(r["hit_ratio_pct"]) >= 0.9 * most), None)
+    for r in rows:
+        yield {"size_bytes": r["needs_bytes"], "hits_pct": r["hit_ratio_pct"], "bytes_pct": r["byte_hit_ratio_pct"],
+               "now_pct": r["hit_ratio_pct"] if r["value"] == r["now_value"] else "-",
+               "knee_pct": r["hit_ratio_pct"] if r is knee else "-"}
+
+
+def whatif_children(trace):
+    rows = list(whatif_rows(trace, lambda r: "child" in r["setting"] or "max-conn" in r["setting"]))
+    for r in rows:
+        if r["setting"] == rows[0]["setting"]:
+            yield {"children": r["value"].split()[0], "mean_ms": r["wait_mean_ms"], "p99_ms": r["wait_p99_ms"],
+                   "now_ms": r["wait_mean_ms"] if r["value"] == r["now_value"] else "-", "setting": r["setting"]}
+
+
+def whatif_figures(trace):
+    yield "whatif-cache-mem", whatif_sizes(trace, "cache_mem")
+    yield "whatif-cache-dir", whatif_sizes(trace, "cache_dir ")
+    yield "whatif-children", whatif_children(trace)
+
+
 def waits_by_name(trace, column, waits):
     """waits: [(name, begin, ns)]"""
     of_name, groups = collections.Counter(), collections.defaultdict(list)

@@ -137,15 +137,17 @@ def dump(trace, work):
     check(not harm(listed.encode()), "--list")
     found, planted = [], 0
     for table in tables:
-        for form in ("tsv", "table"):
+        for form in ("tsv", "table", "json"):
             output = run("sqtrace-dump", "--table=" + table, "--format=" + form, trace, statuses=(0, 1))
             planted += output.count(b"\\x1b[31m")
             found += ["%s, %s: %s" % (table, form, text) for text in harm(output)]
     check(not found, "tables", *found[:5])
     check(planted > 100, "texts of ours are in them %d times, made visible" % planted)
-    found = [text for figure in figures for text in harm(run("sqtrace-dump", "--figure=" + figure, trace, statuses=(0, 1)))]
-    check(not found, "figures", *found[:5])
+    found = [text for figure in figures for more in ([], ["--plot=-"])
+             for text in harm(run("sqtrace-dump", "--figure=" + figure, *more, trace, statuses=(0, 1, 2)))]
+    check(not found, "figures, as rows and as scripts", *found[:5])
     found = harm(run("sqtrace-dump", "--group-by=server,tag", trace))
+    found += harm(run("sqtrace-dump", "--group-by=server,tag", "--wide", trace))
     found += harm(run("sqtrace-dump", "--where=tag == 'a\x1b[31m'", "--limit=2", trace, statuses=(0, 1, 2)))
     found += harm(run("sqtrace-dump", "--where=\x1b[31m == 1", trace, statuses=(2,)))
     found += harm(run("sqtrace-dump", "--nagios", "--fail-if=max(total_ns) > 0 where tag != x\x1b[31m", trace, statuses=(0, 2, 3, 4)))
@@ -159,6 +161,24 @@ def dump(trace, work):
         run("sqtrace-dump", "--format=" + form, "--output=" + out, trace)
         found = harm_in_folder(out)
         check(not found, "--format=" + form, *found[:5])
+
+
+def access_log(work):
+    """Texts of ours as methods, URLs, users and servers of an access.log."""
+    log, texts = os.path.join(work, "access.log"), [text.replace(b"\\n", b"") for text in PLANTED if b" " not in text]
+    with open(log, "wb") as file:
+        for number, text in enumerate(texts * 3):
+            file.write(b"17958420%02d.007 19 10.0.0.1 TCP_MISS/200 2436 GET%s http://a%s.b/%s u%s HIER_DIRECT/s%s t/%s\n" % (
+                (number % 60,) + (text.replace(b"\t", b""),) * 6))
+    found, seen = [], 0
+    for words in (("--table=requests",), ("--table=servers",), ("--table=findings",), ("--table=whatif",), ("--group-by=url_host,method", "--wide")):
+        for form in ("tsv", "table", "json"):
+            output = run("sqtrace-dump", "--access-log=" + log, *words, "--format=" + form, statuses=(0, 1, 2))
+            seen += output.count(b"\\x1b[31m")
+            found += ["%s, %s: %s" % (words[0], form, text) for text in harm(output)]
+    run("sqtrace-report", "--data=" + os.path.join(SOURCE, "tools"), "--access-log=" + log, "-o", os.path.join(work, "log-report"), statuses=(0, 3))
+    found += harm_in_folder(os.path.join(work, "log-report"))
+    check(not found and seen > 20, "an access.log, made visible %d times" % seen, *found[:5])
 
 
 def damaged(trace, work):
@@ -227,9 +247,13 @@ def exporter(trace, work):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         connection.request("GET", "/metrics", headers={"Accept": accept})
         text = connection.getresponse().read()
-        line = re.compile(rb'(#.*|[a-z_]+(\{([a-z]+="([^"\\\n]|\\.)*",?)*\})? [-0-9.]+( # .*)?)')
+        line = re.compile(rb'(#.*|[a-z_]+(\{([a-z_]+="([^"\\\n]|\\.)*",?)*\})? [-0-9.]+( # .*)?)')
         found = harm(text) + [each for each in text.splitlines() if not line.fullmatch(each)]
         check(not found and text.count(b"\\\\x") > 5, "metrics as %s" % accept, *found[:5], text.count(b"\\\\x"))
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", "/live.json")
+    live_rows = connection.getresponse().read()
+    check(not harm(live_rows) and json.loads(live_rows), "what the live page asks for", *harm(live_rows))
     process.terminate()
     process.wait(30)
     found = [text for body in list(Receiver.bodies) for text in harm(body)]
@@ -240,7 +264,7 @@ def exporter(trace, work):
 
 def top(trace, work):
     found = harm(run("sqtrace-top", "--once", trace))
-    for table in ("requests", "classes", "stages", "waits", "loops", "totals"):
+    for table in ("requests", "classes", "stages", "waits", "loops", "totals", "findings"):
         for form in ("tsv", "table"):
             found += harm(run("sqtrace-top", "--once", "--table=" + table, "--format=" + form, trace))
     check(not found, "sqtrace-top", *found[:5])
@@ -284,6 +308,7 @@ def main():
         plant(trace)
         for part in (dump, damaged, report, ship_and_snapshot, exporter, top):
             part(trace, work)
+        access_log(work)
     found = ["%s: %s" % (words, text) for words, said in STDERR for text in harm(said)]
     check(not found, "messages of %d runs" % len(STDERR), *found[:5])
     plan()

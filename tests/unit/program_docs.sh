@@ -14,10 +14,10 @@ for program in dump ship snapshot report load top exporter; do
     options=$(sed -n 's/^[A-Z]*_OPTION([a-z_]*, *"\([^"]*\)".*/--\1/p' "$SQT_SOURCE/tools/$program/options.def")
     [ -n "$options" ]
     check "sqtrace-$program has options"
-    listed=$(sed -n 's/^\(\\fB\\-.\\fR, \)\{0,1\}\\fB\\-\\-\([a-z\\-]*\)\\fR.*/--\2/p' "$page" | tr -d "\\\\")
+    listed=$(sed -n 's/^\(\\fB\\-.\\fR, \)\{0,1\}\\fB\\-\\-\([a-z.\\-]*\)\\fR.*/--\2/p' "$page" | tr -d "\\\\")
     [ "$listed" = "$options" ]
     check "the manual page of sqtrace-$program names every option"
-    help=$("$SQT_TOOLS/sqtrace-$program" --help | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z-]*\).*/\2/p')
+    help=$("$SQT_TOOLS/sqtrace-$program" --help | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z.-]*\).*/\2/p')
     [ "$help" = "$options" ]
     check "so does sqtrace-$program --help"
     ! grep '@[A-Z]*@' "$page"

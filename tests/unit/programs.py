@@ -18,8 +18,9 @@ import subprocess
 import time
 
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
-DUMP, REPORT, TOP, SHIP, SNAPSHOT, EXPORTER = (os.path.join(TOOLS, "sqtrace-" + name) for name in
-                                               ("dump", "report", "top", "ship", "snapshot", "exporter"))
+DUMP, REPORT, TOP, SHIP, SNAPSHOT, EXPORTER, LOAD, ATTACH = (
+    os.path.join(TOOLS, "sqtrace-" + name)
+    for name in ("dump", "report", "top", "ship", "snapshot", "exporter", "load", "attach"))
 with open(DUMP, "rb") as program:
     binary = program.read()
 SANITIZED = b"__asan_init" in binary or b"__tsan_init" in binary
@@ -27,7 +28,7 @@ SANITIZED = b"__asan_init" in binary or b"__tsan_init" in binary
 # What a run may take: seconds of processor time, and more for each record; MiB of memory.  Sanitizers, which are slow, look for
 # errors: there only the whole time of a run is bounded, and LIMIT stops it.
 SECONDS, SECONDS_OF_RECORD, MEBIBYTES, LIMIT = 2, 5e-6, 256, 60
-FORMATS = "tsv", "table", "chrome", "ctf", "otlp", "parquet"
+FORMATS = "tsv", "table", "json", "chrome", "ctf", "otlp", "parquet"
 FOUND = re.compile("ERROR: |runtime error: |WARNING: ThreadSanitizer|out of memory")
 
 
@@ -98,6 +99,13 @@ def run(folder, name, *command, **more):
 
 # ---- each program ----
 
+def a_file(trace):
+    if not os.path.isdir(trace):
+        return trace
+    return os.path.join(trace, min(os.listdir(trace))) if os.listdir(trace) else os.devnull
+
+
+
 def dump(trace, folder, *options):
     return run(folder, "dump " + " ".join(options), DUMP, "--quiet", *options, trace)
 
@@ -109,8 +117,42 @@ def dump_formats(trace, folder):
 
 
 def dump_tables(trace, folder):
-    for table in ("findings", "events", "losses", "loop_time"):
+    for table in ("findings", "events", "losses", "loop_time", "whatif"):
         yield dump(trace, folder, "--table=" + table)
+    yield dump(trace, folder, "--whatif=cache_mem=1GB,2TB")
+
+
+def dump_made(trace, folder):
+    """What is made of rows: groups beside each other, a picture, an alarm."""
+    yield dump(trace, folder, "--group-by=class,outcome", "--wide")
+    yield dump(trace, folder, "--figure=load", "--plot=" + os.path.join(folder, "load.gp"))
+    yield run(folder, "dump --nagios", DUMP, "--nagios", "--fail-if=p99(total_ns) > 1s", "--warn-if=max(total_ns) > 1h", trace,
+              allowed=(0, 1, 2, 3))
+
+
+def logs(trace, folder):
+    """A file of it as an access.log, without a trace and beside it."""
+    file = a_file(trace)
+    log = "--access-log=" + file
+    for options in (["--table=requests"], ["--table=whatif"], ["--format=json", "--log-format=combined"]):
+        yield run(folder, "dump --access-log " + " ".join(options), DUMP, "--quiet", log, *options)
+    yield run(folder, "dump TRACE --access-log", DUMP, "--quiet", log, "--columns=total_ns,url", trace)
+    yield run(folder, "dump --squid-conf", DUMP, "--quiet", "--table=whatif", "--squid-conf=" + file, trace)
+    yield run(folder, "dump --from=strace", DUMP, "--quiet", "--table=syscalls", "--from=strace", file)
+
+
+def load(trace, folder):
+    """A file of it as a list of URLs and as an access.log.  Nobody listens at the proxy's port."""
+    file = a_file(trace)
+    for options in (["--urls=" + file], ["--workload=log", "--log=" + file]):
+        yield run(folder, "load " + options[0].split("=")[0], LOAD, "--proxy=127.0.0.1:1", "--clients=1", "--requests=2",
+                  "--duration=1s", "--quiet", *options)
+
+
+def attach(trace, folder):
+    """A file of it as a program.  Not every machine can build sqtrace-attach."""
+    if os.access(ATTACH, os.X_OK):
+        yield run(folder, "attach --check", ATTACH, "--check", a_file(trace))
 
 
 def report(trace, folder):
@@ -152,6 +194,8 @@ def exporter(trace, folder, seconds=0.3):
     if port:
         time.sleep(seconds)
         answer = scraped(int(port.group(1)))
+        live = scraped(int(port.group(1)), "/live.json")
+        answer = answer if live.startswith(b"{") else b"no rows for the page: " + live[:100]
     os.kill(started.process.pid, signal.SIGTERM if port else signal.SIGKILL)
     ended = started.ended()
     if ended.status == 0 and b"\nsqtrace_up " not in answer:
@@ -159,16 +203,19 @@ def exporter(trace, folder, seconds=0.3):
     yield ended
 
 
-def scraped(port):
+def scraped(port, path="/metrics"):
     try:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT)
-        connection.request("GET", "/metrics")
+        connection.request("GET", path)
         return connection.getresponse().read()
     except (OSError, http.client.HTTPException) as error:
         return b"no answer: %r" % (error,)
 
 
-PROGRAMS = dump_formats, dump_tables, report, top, ship, snapshot, exporter
+DUMP_PROGRAMS = dump_formats, dump_tables, dump_made
+OTHER_PROGRAMS = report, top, ship, snapshot, exporter
+FILE_PROGRAMS = logs, load, attach
+PROGRAMS = DUMP_PROGRAMS + OTHER_PROGRAMS + FILE_PROGRAMS
 
 
 def over(trace, folder, programs=PROGRAMS):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Sentences that people read are short: at most 35 words each, and a median of at most 16 in each file.
 
-It reads README.md, HACKING.md, doc/*.md, the manual pages (as written and as made), squid.conf's documentation, what
+It reads README.md, those of folders, HACKING.md, doc/*.md, the manual pages (as written and as made), squid.conf's documentation, what
 --help prints, and the report of doc/sample.  What counts as a sentence is in prose_texts.py.
 
 usage: prose.py [FILE...]   (only these: counts them and prints each long sentence)
@@ -37,6 +37,8 @@ def files():
     """[(name, path)] of what stands in files."""
     found = [os.path.join(SOURCE, name) for name in ("README.md", "HACKING.md") if os.path.exists(os.path.join(SOURCE, name))]
     found += sorted(glob.glob(os.path.join(SOURCE, "doc", "*.md")))
+    for top in ("src", "tools", "tests"):
+        found += sorted(glob.glob(os.path.join(SOURCE, top, "**", "README.md"), recursive=True))
     found += sorted(glob.glob(os.path.join(SOURCE, "doc", "*.[1-9]")) + glob.glob(os.path.join(SOURCE, "doc", "*.[1-9].in")))
     found.append(os.path.join(SOURCE, "patches", "0010-configuration.patch"))
     named = [(os.path.relpath(path, SOURCE), path) for path in found]

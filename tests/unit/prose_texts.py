@@ -160,11 +160,12 @@ def squid_conf(text):
 
 def help_text(text):
     """What --help prints: an option or name with two spaces before its text is an item."""
-    out, usage = Paragraphs(), False
+    out, usage, names = Paragraphs(), False, False
     for number, line in enumerate(text.split("\n"), 1):
         usage = line.startswith("usage:") or usage and line.startswith("       ")
         item = re.match(r" {2,}(?:\S+(?: \S+)*? {2,}(\S.*)|(-\S+)$)", line)
-        if usage or not line.strip() or re.match(r"[\w ]+:( \S+){20}|\S*:$", line):
+        names = bool(line.strip()) and (names or bool(re.match("(tables|figures|presets):", line)))  # a list, no sentence
+        if usage or names or not line.strip() or re.match(r"[\w ]+:( \S+){20}|\S*:$", line):
             out.end()
         elif item and not line.startswith(" " * 12):
             out.end()

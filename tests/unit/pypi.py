@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 VENV = os.path.join(os.environ.get("SQT_VENVS") or os.environ["SQT_TOOLS"], "pypi-venv")
-IMPORTS = {"opentelemetry-proto": "opentelemetry.proto.trace.v1.trace_pb2"}  # of packages that are called otherwise
+IMPORTS = {"opentelemetry-proto": "opentelemetry.proto.trace.v1.trace_pb2", "axe-core-python": "axe_core_python"}  # of packages that are called otherwise
 READERS = {"pyarrow": "pyarrow", "duckdb": "duckdb", "polars": "polars", "clickhouse": "chdb"}  # of Parquet
 
 

@@ -382,6 +382,49 @@ many_restarts_take_no_more_room(void **state)
     read_directory_remove();
 }
 
+#define ALIVE 60
+
+/* All of them run until the follower has read each. */
+static void
+drive_together(void)
+{
+    for (uint32_t kid = 1; kid <= ALIVE; ++kid)
+        if (fork() == 0) {
+            alarm(100);
+            struct life *const life = begin_life(kid, 1u << 20);
+            emit_some(life, 100);
+            while (!shared->stop) {
+                sqt_poll();
+                usleep(10000);
+            }
+            end_life();
+        }
+    while (wait(NULL) > 0)
+        ;
+}
+
+static void
+all_that_live_at_a_time_are_read(void **state)
+{
+    (void)state;
+    drive(drive_together);
+    struct sqt_stream *const stream = follow();
+    const int64_t deadline = wall_now() + 60 * SECOND;
+    struct sqt_run run;
+    while (following.count < ALIVE && wall_now() < deadline) {
+        while (sqt_stream_next(stream, &run))
+            take_run(&following, &run);
+        sqt_stream_wait(stream, 20);
+    }
+    assert_int_equal(following.count, ALIVE);
+    shared->stop = 1;
+    follow_until(stream, ALIVE);
+    sqt_stream_close(stream);
+    driver_has_ended();
+    assert_int_equal(following.warnings, 0);
+    read_directory_remove();
+}
+
 /* Removes the only ring, as somebody who tidies up would. */
 static void
 remove_ring(void)
@@ -500,6 +543,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(restarts_and_a_kill, end),
         cmocka_unit_test_teardown(many_restarts_take_no_more_room, end),
+        cmocka_unit_test_teardown(all_that_live_at_a_time_are_read, end),
         cmocka_unit_test_teardown(a_ring_that_vanishes, end),
         cmocka_unit_test_teardown(a_ring_that_overran_and_a_reader_that_is_slow, end),
         cmocka_unit_test_teardown(what_is_held_back_comes_at_the_end, end),

@@ -6,12 +6,15 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "read/log/date.h"
 #include "read/log/line.h"
+#include "read/log/log.h"
 #include "read/log/names.h"
+#include "read/stream.h"
 
 /* ---- formats ---- */
 
@@ -157,6 +160,10 @@ quotes_and_what_stands_between(void **state)
     has(SQT_LOG_CLIENT, "10.0.0.7");
     assert_int_equal(logged.took, 3000000);
     assert_int_equal(logged.sent, 77);
+    use("%ts %transport::>connection_id %trms %un"); /* a code that is passed over, and begins as another one */
+    assert_true(split("1795842075 master53 40ms me"));
+    assert_int_equal(logged.took, 40000000);
+    has(SQT_LOG_USER, "me");
 }
 
 static void
@@ -274,6 +281,137 @@ forget(void **state)
     return 0;
 }
 
+/* ---- a log that Squid still writes ---- */
+
+static char followed[] = "/tmp/sqt-read-log-XXXXXX";
+
+static void
+append(const char *text)
+{
+    FILE *const to = fopen(followed, "a");
+    assert_non_null(to);
+    fputs(text, to);
+    fclose(to);
+}
+
+static void
+says_nothing(void *context, enum sqt_severity severity, const char *text)
+{
+    (void)context, (void)severity;
+    print_error("%s\n", text);
+}
+
+/* The users of the lines that are there now, one after the other. */
+static const char *
+come(struct sqt_log *log)
+{
+    static char users[256];
+    struct sqt_logged *requests;
+    size_t count;
+    *users = '\0';
+    while ((count = sqt_log_next(log, &requests)) != 0)
+        for (size_t i = 0; i < count; ++i)
+            strcat(users, requests[i].user);
+    return users;
+}
+
+static void
+wait_until_it_looks_again(void)
+{
+    usleep(600000);
+}
+
+static void
+a_log_that_grows(void **state)
+{
+    const char *const names[] = {followed};
+    const struct sqt_log_request request = {.files = names, .count = 1, .format = "%ts %tr %un", .follow = 1};
+    struct sqt_diagnostics diagnostics = {.function = says_nothing};
+    char other[sizeof(followed) + 2];
+    (void)state;
+    close(mkstemp(followed));
+    append("1795842075 1 a\n1795842076 1 b\n");
+    struct sqt_log *const log = sqt_log_open(&request, &diagnostics);
+    assert_non_null(log);
+    assert_string_equal(come(log), "ab");
+    assert_string_equal(come(log), "");
+    append("1795842077 1 c\n1795842078 1 d"); /* the last line is not whole yet */
+    assert_string_equal(come(log), "c");
+    append("e\n");
+    assert_string_equal(come(log), "de");
+    /* It is rotated: what comes to the old file still counts until the new one is seen. */
+    snprintf(other, sizeof(other), "%s.0", followed);
+    assert_int_equal(rename(followed, other), 0);
+    assert_string_equal(come(log), "");
+    append("1795842079 1 f\n");
+    wait_until_it_looks_again();
+    assert_string_equal(come(log), "f");
+    /* It is cut off where it stands. */
+    append("1795842080 1 g\n1795842080 1 h\n");
+    assert_string_equal(come(log), "gh");
+    assert_int_equal(truncate(followed, 0), 0);
+    append("1795842081 1 i\n");
+    wait_until_it_looks_again();
+    assert_string_equal(come(log), "i");
+    sqt_log_close(log);
+    unlink(followed);
+    unlink(other);
+}
+
+/* Of a long log only the end is read, from the begin of a line. */
+static void
+the_end_of_a_long_log(void **state)
+{
+    const char *const names[] = {followed};
+    const struct sqt_log_request request = {.files = names, .count = 1, .format = "%ts %tr %un", .follow = 1};
+    struct sqt_diagnostics diagnostics = {.function = says_nothing};
+    struct sqt_logged *requests;
+    size_t count, lines = 0;
+    (void)state;
+    strcpy(followed + strlen(followed) - 6, "XXXXXX");
+    close(mkstemp(followed));
+    FILE *const to = fopen(followed, "w");
+    for (unsigned i = 0; i < 1000000; ++i) /* 20 MB */
+        fputs("1795842075 10 abcde\n", to);
+    fclose(to);
+    struct sqt_log *const log = sqt_log_open(&request, &diagnostics);
+    assert_non_null(log);
+    for (; (count = sqt_log_next(log, &requests)) != 0; lines += count)
+        for (size_t i = 0; i < count; ++i)
+            assert_string_equal(requests[i].user, "abcde");
+    assert_int_equal(lines, (16 << 20) / 20);
+    assert_int_equal(sqt_log_account(log)->not_understood, 0);
+    sqt_log_close(log);
+    unlink(followed);
+}
+
+/* A log may name any number of kids, as where its last field is taken for one. */
+static void
+kids_are_bounded(void **state)
+{
+    const char *const names[] = {followed};
+    const struct sqt_log_request request = {.files = names, .count = 1, .format = "%ts %tr %un ${process_number}"};
+    struct sqt_run run;
+    size_t lines = 0, unknown = 0;
+    (void)state;
+    strcpy(followed + strlen(followed) - 6, "XXXXXX");
+    close(mkstemp(followed));
+    FILE *const to = fopen(followed, "w");
+    for (unsigned i = 0; i < 3000; ++i)
+        fprintf(to, "%u 10 abcde %u\n", 1795842075 + i, i % 1000);
+    fclose(to);
+    struct sqt_stream *const stream = sqt_stream_open_log(&request, says_nothing, NULL);
+    assert_non_null(stream);
+    for (; sqt_stream_next(stream, &run) == 1; lines += run.logged_count)
+        for (size_t i = 0; i < run.logged_count; ++i)
+            unknown += run.logged[i].origin->identity.kid == UINT32_MAX;
+    assert_int_equal(lines, 3000);
+    assert_int_equal(unknown, 3 * (1000 - 256));
+    assert_int_equal(sqt_stream_origins(stream), 257);
+    sqt_stream_close(stream);
+    unlink(followed);
+}
+
 int
 main(void)
 {
@@ -288,6 +426,9 @@ main(void)
         cmocka_unit_test(dates),
         cmocka_unit_test(hosts),
         cmocka_unit_test(names_are_bounded),
+        cmocka_unit_test(a_log_that_grows),
+        cmocka_unit_test(the_end_of_a_long_log),
+        cmocka_unit_test(kids_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, forget);
 }

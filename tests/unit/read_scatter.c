@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,12 +79,56 @@ a_map_keeps_what_is_put_into_it(void **state)
     sqt_idmap_free(&map);
 }
 
+#define CHAINS 1024
+#define TEXTS 4096
+
+static unsigned
+fnv(const char *text)
+{
+    uint32_t hash = UINT32_C(2166136261);
+    for (; *text; ++text)
+        hash = (hash ^ (unsigned char)*text) * UINT32_C(16777619);
+    return hash % CHAINS;
+}
+
+/* Texts that meet under a hash without a random number do not meet here. */
+static void
+texts_cannot_be_chosen_to_meet(void **state)
+{
+    unsigned lengths[CHAINS] = {0}, longest = 0;
+    char text[32];
+    (void)state;
+    for (unsigned number = 0, found = 0; found < TEXTS; ++number) {
+        snprintf(text, sizeof(text), "name-%u", number);
+        if (fnv(text) != 0)
+            continue;
+        ++found;
+        unsigned *const length = &lengths[sqt_scattered_text(text, strlen(text)) % CHAINS];
+        longest = ++*length > longest ? *length : longest;
+    }
+    assert_true(longest < 40); /* 4 on average */
+}
+
+/* Two words differ in their top bits: where products lose their upper halves, that meets for every random number. */
+static void
+texts_of_two_words_differ(void **state)
+{
+    uint64_t words[2] = {1, 2};
+    (void)state;
+    const uint64_t one = sqt_scattered_text((const char *)words, sizeof(words));
+    words[0] ^= UINT64_C(1) << 63;
+    words[1] ^= UINT64_C(1) << 63 | UINT64_C(1) << 31;
+    assert_true(one != sqt_scattered_text((const char *)words, sizeof(words)));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_random_number_makes_ids_crowd),
         cmocka_unit_test(a_map_keeps_what_is_put_into_it),
+        cmocka_unit_test(texts_cannot_be_chosen_to_meet),
+        cmocka_unit_test(texts_of_two_words_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "read/file/dictionary.h"
+#include "read/join/index.h"
+#include "read/join/origin.h"
 #include "read_fixture.h"
 
 static int
@@ -66,6 +68,32 @@ doubled_records_come_once(void **state)
     read_all(&result, read_path(""), NULL);
     read_expect_records(&result, made, made_count, 0);
     read_expect_messages(&result, "");
+}
+
+/* The next text, found by looking at all of them. */
+static uint64_t
+plain_next_text(const struct sqt_index *index, size_t part, uint64_t at, uint64_t until)
+{
+    for (size_t i = 0; i < index->text_count; ++i)
+        if (index->texts[i].part == part && index->texts[i].at >= at)
+            return index->texts[i].at < until ? index->texts[i].at : until;
+    return until;
+}
+
+static void
+texts_are_found_by_their_places(void **state)
+{
+    struct sqt_index index = {0};
+    (void)state;
+    for (size_t part = 1; part < 6; part += 2)
+        for (uint64_t at = 100; at < 2000; at += part * 7)
+            sqt_index_take_text(&index, part, &(struct sqt_part_frame){.at = at + sizeof(struct sqt_frame)});
+    for (size_t part = 0; part < 7; ++part)
+        for (uint64_t at = 0; at < 2100; at += 3)
+            for (uint64_t until = at; until < 2200; until += 97)
+                assert_int_equal(sqt_index_next_text(&index, part, at, until),
+                                 plain_next_text(&index, part, at, until));
+    sqt_index_free(&index);
 }
 
 static void
@@ -394,6 +422,7 @@ main(void)
         TEST(a_segment_gives_back_its_records),
         TEST(segments_are_joined_by_sequence_not_by_name),
         TEST(doubled_records_come_once),
+        TEST(texts_are_found_by_their_places),
         TEST(a_unit_is_never_taken_without_its_head),
         TEST(a_missing_segment_is_a_loss),
         TEST(a_trace_may_begin_in_the_middle),

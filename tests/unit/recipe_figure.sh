@@ -16,6 +16,8 @@ SQT_BY_TIME(dummy_load)\
 SQT_CURVE(dummy_load, all, RATE, REQUESTS(SQT_ALL, 0, 0, 0), NOTHING)\
 SQT_TABLE_END(dummy_load)\
 ' "$tree/src/row/figures.def"
+sed -i '/^SQT_PLOT_RATES(load)/a\
+SQT_PLOT_RATES(dummy_load)' "$tree/src/sink/plot/plots.def"
 sed 's/"load"/"dummy-load"/; s/=load/=dummy-load/; s/ load\.\(gp\|png\)/ dummy-load.\1/g' "$tree/tools/plots/load.gp" \
     >"$tree/tools/plots/dummy-load.gp"
 sed -i '/^RATES = /a\
@@ -31,6 +33,9 @@ check "sqtrace-dump --list names the figure"
 "$build/sqtrace-dump" --quiet --figure=dummy-load "$tree/doc/sample" >"$work/dummy.tsv" 2>"$out"
 [ "$(grep -vc '^#' "$work/dummy.tsv")" -gt 2 ] && grep -q '^# title: Load of a dummy$' "$work/dummy.tsv"
 check "and prints it"
+"$build/sqtrace-dump" --quiet --figure=dummy-load --plot="$work/dummy.plot.gp" "$tree/doc/sample" >"$out" 2>&1 &&
+    grep -q '^plot ' "$work/dummy.plot.gp"
+check "and --plot writes a script"
 if command -v gnuplot >/dev/null; then
     gnuplot -c "$tree/tools/plots/dummy-load.gp" "$work/dummy.svg" <"$work/dummy.tsv" 2>"$out" && [ ! -s "$out" ] &&
         grep -q 'Load of a dummy' "$work/dummy.svg"

@@ -19,7 +19,7 @@ new_range=${range%-*}-$dummy
 # ---- the recipe ----
 
 sed -i "s/ $old_range / $new_range /" "$tree/patches/releases"
-echo "$dummy $new_range $(printf %064d 99)" >>"$tree/patches/releases"
+sed -i "/^$newest /a $dummy $new_range $(printf %064d 99)" "$tree/patches/releases"
 # In the dummy release a line beside a hook is another one.
 sed -i "/^@@ fqdncacheHandleReply/,/^@@/{/^@@ fqdncache_nb/!{H;d}};/^@@ fqdncache_nb/{x;s/^\n//;s/^/# only 5 6 ${newest%%.*}-$newest: it hands the age on\n/;p;s/# only [^\n]*/# only $dummy-: it hands nothing on/;s/, age)/)/;p;x}" \
     "$tree/patches/0050-dns.patch"

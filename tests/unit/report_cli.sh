@@ -47,6 +47,8 @@ fails 2 "--figures: there is no figure 'blockcomb'; did you mean block-comb?" --
     -o r t/few.sqt
 fails 2 "--figures: there is no figure 'plethora'; sqtrace-dump --list shows them" --figures=plethora -o r t/few.sqt
 fails 2 "--figures: there is no figure ''; sqtrace-dump --list shows them" --figures= -o r t/few.sqt
+fails 2 "--verdict prints text and makes no report: it does not go with --output, --single-file and --figures" \
+    --verdict -o r t/few.sqt
 fails 2 "--since: 'noon' is no time; write 90s, -10min, 12:03:10, 2026-11-25T12:03:10 or seconds since 1970" --since=noon -o r t/few.sqt
 fails 2 "--until: '3KB': the unit is none of ns, us, ms, s, min, h" --until=3KB -o r t/few.sqt
 fails 2 "--since is not before --until" --since=5 --until=5s -o r t/few.sqt

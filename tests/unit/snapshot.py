@@ -84,11 +84,47 @@ def cut(scratch, trace):
     last = os.path.join(live, sorted(os.listdir(live))[-1])
     size = os.path.getsize(last)
     os.truncate(last, size - 100)
-    got = run(live, "--to=" + out, "--last=1s")
+    got = run(live, "--to=" + out, "--last=1h")
     copied = os.path.join(only(out), os.path.basename(last))
     _, found = frames(last)
     check(got.returncode == 0 and os.path.getsize(copied) == size - 100 - len(found[-1][1]), "the open segment is copied up to its last whole frame",
           os.path.getsize(copied), size, got.stderr)
+
+
+def blocks(path):
+    """The sizes and times of a segment's blocks, in bytes and ticks, and the size of all before the first."""
+    header, found = frames(path)
+    return [(len(data), last) for kind, data, *_, last in found if kind == FRAME_BLOCK], len(header) + sum(
+        len(data) for kind, data, *_ in found if kind == FRAME_TEXT)
+
+
+def at_blocks(scratch):
+    """A snapshot is cut at blocks: it has those of the time asked for, and of each kid two more at most."""
+    trace, ticks = os.path.join(scratch, "kids"), 3000000000
+    subprocess.run([os.path.join(TOOLS, "tests", "unit", "make_windows"), trace, "120000"], check=True)
+    start = 10**12  # of make_trace.h
+    for since, until in (3.0, 3.5), (1.5, 1.6), (0.0, 0.5), (2.25, 99.0):
+        out = os.path.join(scratch, "blocks-%g" % since)
+        got = run(trace, "--to=" + out, "--since=%gs" % since, "--until=%gs" % until)
+        made = only(out)
+        if not made:
+            check(False, "a snapshot from %g s to %g s" % (since, until), got.stderr)
+            continue
+        allowed = 0
+        for name in sorted(os.listdir(made)):
+            of, head = blocks(os.path.join(trace, name))
+            before = [start] + [last for _, last in of[:-1]]
+            wanted = [size for (size, last), first in zip(of, before)
+                      if last >= start + since * ticks and first <= start + until * ticks]
+            allowed += head + sum(wanted) + 2 * max(size for size, _ in of) + 80
+        taken = sum(os.path.getsize(os.path.join(made, name)) for name in os.listdir(made))
+        check(0 < taken <= allowed, "from %g s to %g s: %d bytes" % (since, until, taken), allowed)
+        asked = rows(trace, "--since=%gs" % since, "--until=%gs" % until, table="events")[0]
+        read = subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), "--table=events", made], stderr=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL, text=True, check=False)
+        wrong = [line for line in read.stderr.splitlines() if "warning" in line or "missing" in line]
+        check(len(asked) > 100 and asked <= rows(made, table="events")[0] and not wrong and read.returncode == 0,
+              "it has all records, and is read without a word", len(asked), wrong[:3])
 
 
 def damaged(scratch, trace):
@@ -245,6 +281,7 @@ def main():
         trace = os.path.join(scratch, "trace")
         split(trace, 12)
         windows(scratch, trace)
+        at_blocks(scratch)
         cut(scratch, trace)
         damaged(scratch, trace)
         links(scratch, trace)

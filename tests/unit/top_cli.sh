@@ -39,6 +39,8 @@ fails 2 "--sort: 'ages' is unknown; did you mean age_ns?" --sort=ages .
 fails 2 "--kid: '99999999999': too large" --kid=99999999999 .
 fails 2 "--where: at character 1: requests has no column 'servr'; did you mean server?" --where='servr == x' .
 fails 2 "the standard input cannot be followed; name a trace directory or a ring" --once -
+fails 2 "--log-format goes with --access-log" --once --log-format=squid .
+fails 2 "--access-log: the standard input cannot be followed; name the file that Squid writes" --once --access-log=- .
 fails 2 "the standard input and output must be a terminal; --once prints the screen as text" "$sample"
 
 # ---- what cannot be read ----
@@ -58,7 +60,7 @@ run --once "$sample"
 [ $status = 0 ] && ! [ -s err ] && grep -q '^in flight: 0; lost: 0 records$' out &&
     grep -q '^no process writes this trace now' out && grep -q '^mem_hit ' out && grep -q '^server_wait ' out
 check "the screen as text"
-for table in requests classes stages waits loops totals; do
+for table in requests classes stages waits loops totals ended; do
     run --once --table=$table --format=tsv "$sample"
     [ $status = 0 ] && ! [ -s err ] && grep -q '^# ended: ' out && grep -q '^# now: 2' out &&
         [ "$(grep -v '^#' out | awk -F '\t' '{ print NF }' | sort -u | wc -l)" = 1 ]
@@ -97,6 +99,29 @@ check "--kid: fewer requests than of all kids, $all"
 run --once --xid=4999999 "$sample"
 [ $status = 1 ] && [ "$(cat out)" = "request 4999999 is not in flight, and did not end in what was read" ]
 check "--xid of a request that is not known"
+
+
+"$SQT_TOOLS/tests/unit/dump_traces" traces
+run --once --table=waits --format=tsv traces/tunnels.sqt
+[ $status = 0 ] && [ "$(awk -F '\t' '$1 == "server" { print $7 }' out)" = 1 ]
+check "a tunnel that was open did not fail, whatever its status"
+
+# ---- an access.log beside it ----
+run --once --table=ended --format=tsv --now=5min "$sample"
+grep -v '^#' out | sed 1d | head -n 1 >slowest
+last=$(cut -f 10,14 slowest)
+"$SQT_TOOLS/sqtrace-dump" --columns=time_ns,total_ns,kid,xid --where="xid == ${last%	*} and kid == ${last#*	}" --no-header \
+    --no-comments "$sample" | awk -F '\t' '{ e = $1 / 1e9 + $2 / 1e9; printf "%.3f %d 10.9.8.7 TCP_MISS/200 9 GET http://a.test/\033[1m me HIER_DIRECT/1.2.3.4 - %s %s\n", e, $2 / 1e6, $4, $3 }' >log
+echo "not a line" >>log
+run --once --table=ended --format=tsv --now=5min --access-log=log --log-format=squid-join "$sample"
+[ $status = 0 ] && [ "$(grep -c '10\.9\.8\.7	a\.test	me' out)" = 1 ] && grep -q 'http://a\.test/\\x1b\[1m' out &&
+    grep -q "line 2 is not of the format squid-join" err
+check "--access-log: client, host, user and URL of the request whose line it has"
+run --once --xid="${last%	*}" --kid="${last#*	}" --access-log=log --log-format=squid-join --quiet "$sample"
+[ $status = 0 ] && grep -q '^client 10\.9\.8\.7, user me, http://a\.test/' out
+check "--access-log with --xid"
+fails 1 "--access-log: the format squid does not join: it needs %master_xaction and \${process_number}; sqtrace-dump --list has formats that do" \
+    --once --access-log=log --log-format=squid "$sample"
 
 # ---- help ----
 run --help

@@ -171,6 +171,13 @@ def make_parquet(folder):
     subprocess.run([DUMP, "--format=parquet", "--quiet", "--table=requests,ios", "--until=1s", "--output=" + os.path.join(folder, "parquet"), SAMPLE], check=True)
 
 
+def make_log(folder):
+    with open(os.path.join(folder, "access.log"), "w", encoding="ascii") as file:
+        for i in range(200):
+            file.write("1795842075.%03d %6d 10.0.0.%d TCP_MISS/200 %d GET http://a%d.example.com/%d - HIER_DIRECT/127.0.1.1 text/html\n" % (
+                i, 1 + i % 7, i % 9, 300 + i, i % 5, i % 50))
+
+
 CASES = [
     Library("libsqtrace", "tests/torture/torture_trace"),
     Case("dump requests", "sqtrace-dump", "{trace}"),
@@ -185,6 +192,9 @@ CASES = [
     Ship("ship", "sqtrace-ship", "{trace}", "--to={out}/shipped", "--make-folder", "--least-size=0"),
     Case("report", "sqtrace-report", "{trace}", "--output={out}/report", "--data=" + os.path.join(os.environ.get("SQT_SOURCE", "."), "tools"), "--quiet", "--figures=hit-stages"),
     Case("top", "sqtrace-top", "{trace}", "--once"),
+    Case("dump wide json", "sqtrace-dump", "{trace}", "--group-by=class,outcome", "--wide", "--format=json"),
+    Case("dump plot", "sqtrace-dump", "{trace}", "--figure=load", "--plot={out}/load.gp"),
+    Case("dump access.log whatif", "sqtrace-dump", "--access-log={out}/access.log", "--table=whatif", prepare=prepared("log", make_log)),
     Case("dump histogram", "sqtrace-dump", "{trace}", "--histogram=total_ns"),
     Case("dump alarm", "sqtrace-dump", "{trace}", "--fail-if=p99(total_ns) > 1h"),
     Case("dump ddl", "sqtrace-dump", "{out}/parquet", "--ddl=duckdb", "--output={out}/views.sql", prepare=prepared("parquet", make_parquet)),

@@ -68,6 +68,7 @@ all_parameters_are_taken(void **state)
                                  "names=off",
                                  "host=cache-7.example.net",
                                  "trace_context=on",
+                                 "note=site,user-group.2",
                                  "mode=recorder",
                                  NULL};
     assert_int_equal(take(&config, error, words), 0);
@@ -84,6 +85,9 @@ all_parameters_are_taken(void **state)
     assert_int_equal(config.names, SQT_NAMES_OFF);
     assert_string_equal(config.host, "cache-7.example.net");
     assert_int_equal(config.trace_context, 1);
+    assert_string_equal(config.notes[0], "site");
+    assert_string_equal(config.notes[1], "user-group.2");
+    assert_string_equal(config.notes[2], "");
     assert_int_equal(config.recorder, 1);
 }
 
@@ -215,9 +219,20 @@ bad_words_are_named(void **state)
         {"ring", {"'ring' is not a parameter", "allowed are ring=", ""}},
         {"fast",
          {"'fast' is not a parameter",
-          "keep=, total=, reserve=, age=, every=, names=, host=, trace_context= and mode=", ""}},
-        {"trace_context=", {"trace_context=: allowed are on and off", "", ""}},
-        {"trace_context=yes", {"trace_context=yes: allowed are on and off", "", ""}},
+          "keep=, total=, reserve=, age=, every=, names=, host=, trace_context=, note= and mode=", ""}},
+        {"trace_context=", {"trace_context=: allowed are off, on and forward", "", ""}},
+        {"trace_context=yes", {"trace_context=yes: allowed are off, on and forward", "", ""}},
+        {"note=", {"note=: '' is empty: allowed are at most 8 names", "at most 32 letters", ""}},
+        {"note=a,,b", {"note=: '' is empty", "", ""}},
+        {"note=a,", {"note=: '' is empty", "", ""}},
+        {"note=a,b,a,c", {"note=: 'a' stands there twice", "", ""}},
+        {"note=a,b,c,d,e,f,g,h,i,j", {"note=: 'i' is one too many", "at most 8 names", ""}},
+        {"note=a,b c,d", {"note=: 'b c' is not the name of a note", "", ""}},
+        {"note=a=b", {"note=: 'a=b' is not the name of a note", "", ""}},
+        {"note=\xc3\xa9", {"is not the name of a note", "", ""}},
+        {"note=an_underline_and_more_than_32_letters", {"is too long", "at most 32 letters", ""}},
+        {"note=12345678901234567890123456789012,123456789012345678901234567890123", {"123' is too long", "", ""}},
+        {"note=(((((((((((((((((((((((((((((((((((((((((((((((((", {"(((...' is not the name", "", ""}},
         {"mode=", {"mode=: allowed are trace and recorder", "", ""}},
         {"mode=recoder", {"mode=recoder: allowed are trace and recorder", "", ""}},
         {"=", {"'=' is not a parameter", "", ""}},
@@ -293,6 +308,7 @@ printed_words_are_read_back(void **state)
                                  "names=servers",
                                  "host=cache_8",
                                  "trace_context=on",
+                                 "note=site,user-group.2",
                                  "mode=recorder",
                                  NULL};
     assert_int_equal(take(&config, error, words), 0);
@@ -300,7 +316,7 @@ printed_words_are_read_back(void **state)
     assert_int_equal(size, strlen(text));
     assert_string_equal(text, "/t ring=8MB segment=70000bytes keep=2GB total=off reserve=500MB age=36h every=1d "
                               "ringdir=/run/shm events=client,loop compress=off "
-                              "names=servers host=cache_8 trace_context=on mode=recorder");
+                              "names=servers host=cache_8 trace_context=on note=site,user-group.2 mode=recorder");
     assert_int_equal(sqt_config_print(&config, NULL, 0), size);
     assert_int_equal(sqt_config_print(&config, copy, 5), size);
     assert_string_equal(copy, "/t r");

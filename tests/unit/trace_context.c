@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "format/span-id.h"
 #include "trace/sqtrace.h"
 
 #define TRACE "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -153,6 +154,28 @@ a_part_is_no_field(void **state)
     assert_int_equal(parse(valid, sizeof(valid), &found), -1); /* the byte 0 is a part of it */
 }
 
+static void
+another_span_takes_the_place_of_the_callers(void **state)
+{
+    (void)state;
+    static const char field[] = "cc-" TRACE "-" PARENT "-03-more", bad[] = "00-" TRACE "-" PARENT "-01x";
+    char text[sizeof(field)], id[17];
+    for (unsigned i = 0; i < sizeof(sqt_span_ring); ++i)
+        sqt_span_ring[i] = (uint8_t)(i + 1);
+    for (uint32_t tries = 1; tries < 3; ++tries) {
+        assert_int_equal(sqt_traceparent_forward(field, sizeof(field) - 1, 5, tries, text, sizeof(text)), 0);
+        snprintf(id, sizeof(id), "%016llx", (unsigned long long)sqt_span_try(sqt_span_ring, 5, tries));
+        assert_memory_equal(text, field, 36);
+        assert_memory_equal(text + 36, id, 16);
+        assert_string_equal(text + 52, field + 52);
+    }
+    assert_int_equal(sqt_traceparent_forward(field, sizeof(field) - 1, 5, 1, text, sizeof(text) - 1), -1);
+    assert_int_equal(sqt_traceparent_forward(bad, sizeof(bad) - 1, 5, 1, text, sizeof(text)), -1);
+    assert_string_equal(text + 52, field + 52);
+    assert_true(sqt_span_try(sqt_span_ring, 5, 1) != sqt_span_try(sqt_span_ring, 5, 2));
+    assert_true(sqt_span_try(sqt_span_ring, 5, 1) != sqt_span_try(sqt_span_ring, 6, 1));
+}
+
 int
 main(void)
 {
@@ -161,6 +184,7 @@ main(void)
         cmocka_unit_test(what_is_not_valid_is_refused),
         cmocka_unit_test(each_byte_is_looked_at),
         cmocka_unit_test(a_part_is_no_field),
+        cmocka_unit_test(another_span_takes_the_place_of_the_callers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

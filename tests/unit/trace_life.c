@@ -182,6 +182,77 @@ names_of_who_is_waited_for_are_cut_escaped_and_bounded(void **state)
     decode_free(&d);
 }
 
+/* The text of the note's definition. */
+static const char *
+note_text(char line[200], const struct decoded *d, uint32_t number)
+{
+    char start[32];
+    const int size = snprintf(start, sizeof(start), "\ndef\t%d\t%u\t", SQT_DEF_NOTE, (unsigned)number);
+    const char *const found = strstr(d->text, start);
+    assert_non_null(found);
+    snprintf(line, 200, "%.*s", (int)strcspn(found + size, "\n"), found + size);
+    return line;
+}
+
+static uint32_t
+note_of(unsigned place, const char *value)
+{
+    return sqt_note_number(place, value, strlen(value));
+}
+
+/* Their values come from helpers and clients. */
+static void
+values_of_notes_are_cut_escaped_and_bounded(void **state)
+{
+    struct place *const place = *state;
+    struct sqt_config config;
+    struct decoded d;
+    char line[200], value[16];
+    char longer[1000];
+    assert_int_equal(place_start(place, (const char *const[]){"note=site,group", "names=off", NULL}), 0);
+    assert_int_equal(sqt_note_count, 2);
+    assert_string_equal(sqt_notes[1].name, "group");
+    const uint32_t a = note_of(0, "a"), group = note_of(1, "a");
+    assert_int_not_equal(a, group);
+    assert_int_equal(note_of(0, "a"), a);
+    memset(longer, 'L', sizeof(longer));
+    memcpy(longer, "\t\n\x1b", 3);
+    memcpy(longer + SQT_NOTE_VALUE - 1, "\xc3\xa9", 2); /* a character of which one byte has no room */
+    const uint32_t cut = sqt_note_number(0, longer, sizeof(longer));
+    assert_int_equal(sqt_note_number(0, longer, SQT_NOTE_VALUE + 1), cut);
+    uint32_t numbers[2 * SQT_NOTE_VALUES];
+    for (unsigned i = 0; i < 2 * SQT_NOTE_VALUES; ++i) {
+        snprintf(value, sizeof(value), "value%u", i);
+        numbers[i] = note_of(0, value);
+    }
+    for (unsigned i = 0; i < 2 * SQT_NOTE_VALUES; ++i)
+        assert_int_equal(numbers[i] == numbers[2 * SQT_NOTE_VALUES - 1], i >= SQT_NOTE_VALUES - 2);
+    assert_int_equal(note_of(0, "a"), a); /* it is known already */
+    const uint32_t more = note_of(1, "more");
+
+    /* Another configuration: a name that stays has no more values, whatever its place. */
+    place_config(place, (const char *const[]){"note=new,site", NULL}, &config);
+    sqt_reconfigure(&config, &place_process, place_log);
+    assert_int_equal(note_of(1, "a"), a);
+    assert_int_equal(note_of(1, "ninth"), numbers[2 * SQT_NOTE_VALUES - 1]);
+    const uint32_t new = note_of(0, "a");
+    place_config(place, (const char *const[]){NULL}, &config);
+    sqt_reconfigure(&config, &place_process, place_log);
+    assert_int_equal(sqt_note_count, 0);
+    emit_mixed(1, 1);
+    sqt_stop();
+    decode(&d, place->directory, NULL);
+    assert_string_equal(note_text(line, &d, a), "site a");
+    assert_string_equal(note_text(line, &d, group), "group a");
+    assert_string_equal(note_text(line, &d, more), "group more");
+    assert_string_equal(note_text(line, &d, new), "new a");
+    assert_string_equal(note_text(line, &d, numbers[2 * SQT_NOTE_VALUES - 1]), "site other");
+    assert_int_equal(strlen(note_text(line, &d, cut)), strlen("site ") + SQT_NOTE_VALUE - 1);
+    assert_memory_equal(line, "site ???LLL", 11);
+    assert_null(strstr(d.text, "ninth"));
+    decode_free(&d);
+}
+
 static void
 without_names_a_helper_is_a_number(void **state)
 {
@@ -552,6 +623,7 @@ main(void)
         PLACE_TEST(files_have_the_promised_names_and_modes),
         PLACE_TEST(invented_names_are_bounded_in_each_trace),
         PLACE_TEST(names_of_who_is_waited_for_are_cut_escaped_and_bounded),
+        PLACE_TEST(values_of_notes_are_cut_escaped_and_bounded),
         PLACE_TEST(without_names_a_helper_is_a_number),
         PLACE_TEST(definitions_stand_before_the_records_that_need_them),
         PLACE_TEST(many_definitions_are_dropped_without_harm),

@@ -40,7 +40,7 @@ dump_columns(void)
         struct sqt_wide_table wall;
         sqt_wide_table_init(&wall, &sqt_tables[i]);
         for (unsigned c = 0; c < wall.table.column_count; ++c)
-            if (c < sqt_tables[i].column_count || c >= wall.first)
+            if (*wall.columns[c].name != '\t' && (c < sqt_tables[i].column_count || c >= wall.first))
                 printf(" %s", wall.columns[c].name);
         puts("' ;;");
     }

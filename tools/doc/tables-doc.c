@@ -16,7 +16,8 @@ static void
 tables_columns(const struct sqt_table *table)
 {
     for (unsigned c = 0; c < table->column_count; ++c)
-        troff_item(table->columns[c].name, table->columns[c].doc);
+        if (sqt_column_listed(&table->columns[c]))
+            troff_item(sqt_column_listed(&table->columns[c]), table->columns[c].doc);
 }
 
 static void
@@ -110,7 +111,7 @@ tables_finding(const struct sqt_finding_rule *rule)
     char text[2048], when[256];
     size_t used = 0;
     const struct sqt_finding_values values = {.each = rule->each};
-    for (unsigned c = 0; c < SQT_CELLS(requests); ++c)
+    for (unsigned c = 0; c < 64; ++c) /* bits; see SQT_NS */
         if (rule->stages >> c & 1) {
             const char *const name = sqt_tables[SQT_TABLE_requests].columns[c].name;
             ADD("%s%.*s", used ? ", " : "", (int)strlen(name) - 3, name); /* without _ns */

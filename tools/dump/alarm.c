@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * alarm.c - --fail-if: what became of the conditions, for people and for monitoring.
+ * alarm.c - --fail-if and --warn-if: what became of the conditions, for people and for monitoring.
  */
 #include <string.h>
 
@@ -14,22 +14,33 @@ static const enum dump_option alarm_senseless[] = {
     DUMP_clock,  DUMP_format,  DUMP_output, DUMP_no_header, DUMP_no_comments, DUMP_from,
 };
 
+static int
+alarm_add(struct dump_request *r, const struct options *o, enum dump_option option, const char *const *texts,
+          size_t count)
+{
+    char error[768];
+    for (size_t i = 0; i < count; ++i)
+        if (sqt_alarms_add(r->alarms, texts[i], error, sizeof(error)) != 0)
+            return options_fail(o, "--%s: %s", dump_option_infos[option].name, error);
+    return 0;
+}
+
 int
 dump_take_alarms(struct dump_request *r, const struct options *o)
 {
-    char error[768];
-    if (r->given[DUMP_nagios] && !r->given[DUMP_fail_if])
+    const char *const name = dump_option_infos[r->given[DUMP_fail_if] ? DUMP_fail_if : DUMP_warn_if].name;
+    if (r->given[DUMP_nagios] && !dump_has_alarms(r))
         return options_fail(o, "--nagios goes with --fail-if");
-    if (!r->given[DUMP_fail_if])
+    if (!dump_has_alarms(r))
         return 0;
     for (unsigned i = 0; i < sizeof(alarm_senseless) / sizeof(*alarm_senseless); ++i)
         if (r->given[alarm_senseless[i]])
-            return options_fail(o, "--%s does not go with --fail-if", dump_option_infos[alarm_senseless[i]].name);
+            return options_fail(o, "--%s does not go with --%s", dump_option_infos[alarm_senseless[i]].name, name);
     r->alarms = sqt_alarms_new(r->table);
-    for (size_t i = 0; i < o->repeat_count; ++i)
-        if (sqt_alarms_add(r->alarms, o->repeats[i], error, sizeof(error)) != 0)
-            return options_fail(o, "--fail-if: %s", error);
-    return 0;
+    r->failures = (unsigned)o->repeat_count;
+    return alarm_add(r, o, DUMP_fail_if, o->repeats, o->repeat_count) != 0
+               ? -1
+               : alarm_add(r, o, DUMP_warn_if, o->third.values, o->third.count);
 }
 
 int
@@ -55,6 +66,15 @@ alarm_verdict(const struct dump *d, unsigned i, struct sqt_alarm_verdict *v, cha
     return v->holds || (d->request->given[DUMP_strict] && (none || !v->known));
 }
 
+/* What the conditions come to. */
+enum alarm_level { ALARM_NONE, ALARM_WARNS, ALARM_FAILS };
+
+static enum alarm_level
+alarm_level(const struct dump *d, unsigned i)
+{
+    return i < d->request->failures ? ALARM_FAILS : ALARM_WARNS;
+}
+
 /* Text from the command line on one line; a bar would begin Nagios's figures. */
 static void
 alarm_put_text(const char *text, int bar)
@@ -68,22 +88,25 @@ alarm_put_text(const char *text, int bar)
 static int
 alarm_print(const struct dump *d)
 {
-    int alarms = 0;
+    static const char *const words_of[] = {"ok ", "WARNING ", "FAILED "};
+    enum alarm_level most = d->dead_fails ? ALARM_FAILS : ALARM_NONE;
+    if (d->dead_fails)
+        printf("FAILED %s\n", d->dead);
     for (unsigned i = 0; i < sqt_alarms_count(d->request->alarms); ++i) {
         struct sqt_alarm_verdict v;
         char words[SQT_ALARM_WORDS];
-        const int failed = alarm_verdict(d, i, &v, words);
-        fputs(failed ? "FAILED " : "ok ", stdout);
+        const enum alarm_level level = alarm_verdict(d, i, &v, words) ? alarm_level(d, i) : ALARM_NONE;
+        fputs(words_of[level], stdout);
         alarm_put_text(v.text, 0);
         printf(": %s\n", words);
-        alarms |= failed;
+        most = level > most ? level : most;
     }
-    return alarms;
+    return most == ALARM_FAILS ? DUMP_ALARM : most == ALARM_WARNS ? DUMP_WARNING : DUMP_DONE;
 }
 
 /* ---- for Nagios ---- */
 
-enum { NAGIOS_OK, NAGIOS_CRITICAL = 2, NAGIOS_UNKNOWN = 3 };
+enum { NAGIOS_OK, NAGIOS_WARNING = 1, NAGIOS_CRITICAL = 2, NAGIOS_UNKNOWN = 3 };
 
 static void
 alarm_put_number(enum sqt_type type, double value)
@@ -105,9 +128,9 @@ alarm_unit(enum sqt_type type)
                                                                                : "";
 }
 
-/* 'label'=value[unit];;critical: the range outside of which it is critical. */
+/* 'label'=value[unit];warning;critical: the ranges outside of which it is one or the other. */
 static void
-alarm_put_figure(const struct sqt_alarm_verdict *v, unsigned number)
+alarm_put_figure(const struct sqt_alarm_verdict *v, unsigned number, enum alarm_level level)
 {
     printf(" '%s", v->label);
     if (number)
@@ -118,7 +141,7 @@ alarm_put_figure(const struct sqt_alarm_verdict *v, unsigned number)
         return;
     }
     alarm_put_number(v->type, v->value);
-    printf("%s;;", alarm_unit(v->type));
+    printf("%s%s", alarm_unit(v->type), level == ALARM_WARNS ? ";" : ";;");
     if (v->above == v->below)
         return;
     if (v->above)
@@ -128,31 +151,54 @@ alarm_put_figure(const struct sqt_alarm_verdict *v, unsigned number)
         putchar(':');
 }
 
-static int
-alarm_nagios(const struct dump *d, int damaged)
+static void
+alarm_put_figures(const struct dump *d)
 {
-    const unsigned count = sqt_alarms_count(d->request->alarms);
     struct sqt_alarm_verdict v;
     char words[SQT_ALARM_WORDS];
-    int alarms = 0;
-    for (unsigned i = 0; i < count; ++i)
-        alarms |= alarm_verdict(d, i, &v, words);
-    printf("SQTRACE %s:", alarms ? "CRITICAL" : damaged ? "UNKNOWN" : "OK");
-    if (damaged && !alarms)
-        fputs(" the trace is damaged or lost records;", stdout);
-    for (unsigned i = 0, told = 0; i < count; ++i)
-        if (alarm_verdict(d, i, &v, words) || !alarms) {
+    fputs(" |", stdout);
+    for (unsigned i = 0; i < sqt_alarms_count(d->request->alarms); ++i) {
+        alarm_verdict(d, i, &v, words);
+        alarm_put_figure(&v, i, alarm_level(d, i));
+    }
+    putchar('\n');
+}
+
+/* Those that are met, the worst first; all, if none is. */
+static void
+alarm_put_verdicts(const struct dump *d, enum alarm_level most)
+{
+    struct sqt_alarm_verdict v;
+    char words[SQT_ALARM_WORDS];
+    for (unsigned i = 0, told = 0; i < sqt_alarms_count(d->request->alarms); ++i)
+        if (alarm_verdict(d, i, &v, words) || !most) {
             fputs(told++ ? "; " : " ", stdout);
             alarm_put_text(v.text, 1);
             printf(": %s", words);
         }
-    fputs(" |", stdout);
-    for (unsigned i = 0; i < count; ++i) {
-        alarm_verdict(d, i, &v, words);
-        alarm_put_figure(&v, i);
-    }
-    putchar('\n');
-    return alarms ? NAGIOS_CRITICAL : damaged ? NAGIOS_UNKNOWN : NAGIOS_OK;
+}
+
+static int
+alarm_nagios(const struct dump *d, int damaged)
+{
+    static const char *const names[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
+    struct sqt_alarm_verdict v;
+    char words[SQT_ALARM_WORDS];
+    enum alarm_level most = ALARM_NONE;
+    for (unsigned i = 0; i < sqt_alarms_count(d->request->alarms); ++i)
+        if (alarm_verdict(d, i, &v, words) && alarm_level(d, i) > most)
+            most = alarm_level(d, i);
+    const int unknown = most != ALARM_FAILS && (damaged || *d->dead);
+    const int status = unknown               ? NAGIOS_UNKNOWN
+                       : most == ALARM_FAILS ? NAGIOS_CRITICAL
+                       : most == ALARM_WARNS ? NAGIOS_WARNING
+                                             : NAGIOS_OK;
+    printf("SQTRACE %s:", names[status]);
+    if (unknown)
+        printf(" %s;", *d->dead ? d->dead : "the trace is damaged or lost records");
+    alarm_put_verdicts(d, most);
+    alarm_put_figures(d);
+    return status;
 }
 
 int
@@ -169,10 +215,9 @@ int
 dump_alarms_finish(const struct dump *d, int damaged)
 {
     const int nagios = d->request->given[DUMP_nagios] != NULL;
-    const int status = nagios           ? alarm_nagios(d, damaged)
-                       : alarm_print(d) ? DUMP_ALARM
-                       : damaged        ? DUMP_DAMAGED
-                                        : DUMP_DONE;
+    int status = nagios ? alarm_nagios(d, damaged) : alarm_print(d);
+    if (!nagios && status != DUMP_ALARM && damaged)
+        status = DUMP_DAMAGED;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
     fputs("sqtrace-dump: standard output: cannot write\n", stderr);

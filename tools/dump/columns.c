@@ -8,6 +8,9 @@
 #include "base/nearest.h"
 #include "dump.h"
 
+/* Groups of --wide that are only counted: a day of seconds in two classes. */
+#define WIDE_GROUPS 200000
+
 /* The columns of a table that --list does not show. */
 static const char *
 columns_list(char *text, size_t size, const struct sqt_table *t)
@@ -188,7 +191,7 @@ all_columns(struct dump_request *r)
                                                       : r->table->column_count;
     const int own = r->shown == &r->wide.table;
     for (unsigned i = 0; i < count; ++i)
-        if (!own || !sqt_column_asked(&r->table->columns[i]) ||
+        if (!own || !sqt_column_asked(&r->table->columns[i]) || (bar && sqt_column_for_people(&r->table->columns[i])) ||
             (r->given[DUMP_access_log] && sqt_column_of_log(&r->table->columns[i])))
             r->columns[r->column_count++] = (unsigned char)(own ? columns_wall_of(r, i) : i);
 }
@@ -219,11 +222,44 @@ take_columns(struct dump_request *r, const struct options *o)
     }
 }
 
+/* The values that are spread over columns; the keys among those that were asked for are there anyway. */
+static int
+take_wide(struct dump_request *r, const struct options *o)
+{
+    static const enum dump_option senseless[] = {DUMP_sort, DUMP_limit};
+    const unsigned keys = r->tally.by.key_count;
+    unsigned kept = 0, least = keys + 2;
+    if (!r->given[DUMP_wide])
+        return 0;
+    if (!r->given[DUMP_group_by])
+        return options_fail(o, "--wide goes with --group-by");
+    for (unsigned i = 0; i < sizeof(senseless) / sizeof(*senseless); ++i)
+        if (r->given[senseless[i]])
+            return options_fail(o, "--%s does not go with --wide", dump_option_infos[senseless[i]].name);
+    if (r->all_columns)
+        r->columns[0] = (unsigned char)keys; /* count */
+    for (unsigned i = 0; i < (r->all_columns ? 1 : r->column_count); ++i) {
+        if (r->columns[i] < keys)
+            continue;
+        least = r->columns[i] >= least ? 0 : least;
+        r->columns[kept++] = r->columns[i];
+    }
+    if (!kept)
+        return options_fail(o, "--wide: --columns names no value: name count, or p99_ns");
+    r->column_count = kept;
+    if (least) {
+        /* Groups are only counted. */
+        r->tally.by.of = r->wide.table.column_count;
+        r->tally.by.most = WIDE_GROUPS;
+    }
+    return 0;
+}
+
 int
 dump_take_columns(struct dump_request *r, const struct options *o)
 {
     if (take_clock(r, o) != 0 || take_histogram(r, o) != 0 || take_group_by(r, o) != 0 || take_columns(r, o) != 0 ||
-        take_sort(r, o) != 0)
+        take_sort(r, o) != 0 || take_wide(r, o) != 0)
         return -1;
     /* Rows have times of day only if some are asked for. */
     if (r->shown == &r->wide.table && !r->uses_wide)

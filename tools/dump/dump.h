@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "ddl/ddl.h"
+#include "figure/whatif/settings.h"
 #include "pass/family.h"
 #include "row/wide-columns.h"
 #include "sink/order.h"
@@ -18,8 +19,9 @@
 #include "../program/moment.h"
 #include "../program/options.h"
 #include "../program/tables.h"
+#include "../program/window.h"
 
-enum dump_status { DUMP_DONE = 0, DUMP_FAILED = 1, DUMP_USAGE = 2, DUMP_DAMAGED = 3, DUMP_ALARM = 4 };
+enum dump_status { DUMP_DONE = 0, DUMP_FAILED = 1, DUMP_USAGE = 2, DUMP_DAMAGED = 3, DUMP_ALARM = 4, DUMP_WARNING = 5 };
 
 enum dump_option {
 #define DUMP_OPTION(id, name, letter, value, doc) DUMP_##id,
@@ -34,8 +36,9 @@ struct dump_request {
     const char *given[DUMP_OPTIONS]; /* value of each option; "" if it stands alone, NULL if not given */
     const char **traces;
     size_t trace_count;
-    const char **repeats; /* values of --fail-if */
-    const char **logs;    /* values of --access-log */
+    const char **repeats;  /* values of --fail-if */
+    const char **logs;     /* values of --access-log */
+    const char **warnings; /* conditions of --warn-if */
     size_t log_count;
 
     const struct sqt_table *table;
@@ -48,21 +51,24 @@ struct dump_request {
     int clock_wall;                 /* they take the place of times */
     int uses_wide;                  /* some of those are asked for */
     struct sqt_tally_form_by tally; /* with --group-by */
-    struct sqt_alarms *alarms;      /* with --fail-if; else NULL */
+    struct sqt_alarms *alarms;      /* with --fail-if or --warn-if; else NULL */
+    unsigned failures;              /* the first of them are of --fail-if */
     struct sqt_histogram histogram; /* with --histogram */
     const struct sqt_table *shown;  /* whose rows are printed: that table, or one of these three */
     unsigned char columns[256];     /* of that one */
     unsigned column_count;
     int all_columns; /* those of the table, in its order */
     struct moment since, until;
-    int64_t group, peak; /* ns */
-    int64_t batch;       /* operations; 0: not given */
-    int64_t kid;         /* -1: all */
+    struct program_window window; /* what --lookback says */
+    int64_t group, peak;          /* ns */
+    int64_t batch;                /* operations; 0: not given */
+    int64_t kid;                  /* -1: all */
     struct sqt_order_key keys[SQT_ORDER_KEYS];
     unsigned key_count;                /* 0: as they come */
     int64_t limit;                     /* rows; 0: all */
     const struct sqt_ddl_engine *ddl;  /* with --ddl; else NULL */
     struct sqt_otlp_sampling sampling; /* of --format=otlp */
+    struct sqt_whatif whatif;          /* of --whatif and --squid-conf */
 };
 
 /* Reads the command line.  Returns 0, or -1 with one line in error. */
@@ -80,6 +86,11 @@ void dump_follow_end(void);
 
 /* alarm.c: the conditions of --fail-if.  Returns 0, or -1 with a line in the options' error. */
 int dump_take_alarms(struct dump_request *request, const struct options *options);
+static inline int
+dump_has_alarms(const struct dump_request *request)
+{
+    return request->given[DUMP_fail_if] || request->given[DUMP_warn_if];
+}
 /* Whether the command line asks for Nagios's line; it may be wrong otherwise. */
 int dump_wants_nagios(int argc, char **argv);
 /* Prints that line of what could not be judged, and returns its exit status. */

@@ -15,7 +15,8 @@ list_tables(FILE *to, int figure)
             continue;
         fprintf(to, "%s %s - %s\n", figure ? "figure" : "table", t->name, t->doc);
         for (unsigned c = 0; c < t->column_count; ++c)
-            fprintf(to, "    %-20s  %s\n", t->columns[c].name, t->columns[c].doc);
+            if (sqt_column_listed(&t->columns[c]))
+                fprintf(to, "    %-20s  %s\n", sqt_column_listed(&t->columns[c]), t->columns[c].doc);
         fputc('\n', to);
     }
 }
@@ -40,23 +41,33 @@ dump_list(FILE *to)
         fprintf(to, "logformat %s %s\n", list_log_formats[i].name, list_log_formats[i].format);
 }
 
+/* Names in lines that fit. */
+static void
+list_names(FILE *to, const char *head, int figure)
+{
+    int used = fprintf(to, "%s", head);
+    for (unsigned i = 0; i < SQT_TABLES; ++i) {
+        if (sqt_tables[i].figure != figure)
+            continue;
+        if (used + 1 + (int)strlen(sqt_tables[i].name) > 79)
+            used = fprintf(to, "\n ") - 1;
+        used += fprintf(to, " %s", sqt_tables[i].name);
+    }
+    putc('\n', to);
+}
+
 void
 dump_help(FILE *to)
 {
     fputs("usage: sqtrace-dump [--table=NAME | --figure=NAME] [OPTION]... TRACE...\n"
-          "Prints what a trace of Squid holds.  A TRACE is a segment (.sqt), a live or left-over ring,\n"
-          "a directory of both, or - for the standard input.\n\n",
+          "Prints what a trace of Squid has.  A TRACE is a segment (.sqt), a ring, a\n"
+          "directory of both, or - for the standard input.\n\n",
           to);
     options_help(to, dump_option_infos, DUMP_OPTIONS);
-    fputs("\ntables:", to);
-    for (unsigned i = 0; i < SQT_TABLES; ++i)
-        if (!sqt_tables[i].figure)
-            fprintf(to, " %s", sqt_tables[i].name);
-    fputs("\nfigures:", to);
-    for (unsigned i = 0; i < SQT_TABLES; ++i)
-        if (sqt_tables[i].figure)
-            fprintf(to, " %s", sqt_tables[i].name);
-    fputs("\n\nexit status: 0 done; 1 could not; 2 usage; 3 done, but --strict was given and the trace was damaged\n"
-          "or lost records; 4 a condition of --fail-if holds\n",
+    list_names(to, "\ntables:", 0);
+    list_names(to, "\nfigures:", 1);
+    fputs("\nexit status: 0 done; 1 could not; 2 usage; 3 done, but --strict was given and the trace was damaged\n"
+          "or lost records; 4 a condition of --fail-if holds;\n"
+          "5 one of --warn-if does\n",
           to);
 }

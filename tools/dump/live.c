@@ -111,7 +111,7 @@ dump_live_gone(struct dump *d, int64_t now)
 void
 dump_live_look(struct dump *d, struct sqt_stream *stream)
 {
-    const struct sqt_now now = {sqt_stream_now(stream), sqt_origin_silent};
+    const struct sqt_now now = {sqt_stream_now(stream), sqt_origin_silent, sqt_origin_acl};
     const int lives = now.ns != INT64_MIN;
     struct dump_live *const l = d->live;
     if (!l)

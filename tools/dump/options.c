@@ -43,10 +43,11 @@ take_table(struct dump_request *r, const struct options *o)
         return take_tables(r, o);
     const int figure = r->given[DUMP_figure] != NULL;
     const char *const kind = figure ? "figure" : "table";
-    const char *const name = figure                 ? r->given[DUMP_figure]
-                             : r->given[DUMP_table] ? r->given[DUMP_table]
-                             : r->format->table     ? r->format->table
-                                                    : "requests";
+    const char *const name = figure                  ? r->given[DUMP_figure]
+                             : r->given[DUMP_table]  ? r->given[DUMP_table]
+                             : r->given[DUMP_whatif] ? "whatif"
+                             : r->format->table      ? r->format->table
+                                                     : "requests";
     r->table = sqt_table_find(name, figure);
     if (r->table) {
         r->family = sqt_family_of(r->table);
@@ -83,8 +84,7 @@ static int
 take_format(struct dump_request *r, const struct options *o)
 {
     /* A person looks at a terminal. */
-    const int person =
-        !r->given[DUMP_output] && !r->given[DUMP_fail_if] && !r->given[DUMP_follow] && isatty(STDOUT_FILENO);
+    const int person = !r->given[DUMP_output] && !dump_has_alarms(r) && !r->given[DUMP_follow] && isatty(STDOUT_FILENO);
     const char *const name = r->given[DUMP_format] ? r->given[DUMP_format] : person ? "table" : "tsv";
     struct sqt_nearest nearest;
     sqt_nearest_init(&nearest, name, strlen(name));
@@ -108,6 +108,35 @@ take_group(struct dump_request *r, const struct options *o)
     return 0;
 }
 
+/* --plot=FILE.gp is short for a format and a file. */
+static int
+take_plot(struct dump_request *r, const struct options *o)
+{
+    if (!r->given[DUMP_plot])
+        return 0;
+    if (r->given[DUMP_format] || r->given[DUMP_output])
+        return options_fail(o, "--plot is short for --format=gnuplot --output=FILE.gp: give no other %s",
+                            r->given[DUMP_format] ? "--format" : "--output");
+    r->given[DUMP_format] = "gnuplot";
+    if (strcmp(r->given[DUMP_plot], "-") != 0)
+        r->given[DUMP_output] = r->given[DUMP_plot];
+    return 0;
+}
+
+/* What a script of gnuplot does not go with. */
+static int
+dump_check_plot(const struct dump_request *r, const struct options *o)
+{
+    static const enum dump_option senseless[] = {DUMP_table, DUMP_columns, DUMP_sort, DUMP_limit, DUMP_no_header};
+    const char *const with = r->given[DUMP_plot] ? "--plot" : "--format=gnuplot";
+    if (!r->given[DUMP_figure])
+        return options_fail(o, "%s draws a figure: name it with --figure=NAME; --list shows them", with);
+    for (unsigned i = 0; i < sizeof(senseless) / sizeof(*senseless); ++i)
+        if (r->given[senseless[i]])
+            return options_fail(o, "--%s does not go with %s", dump_option_infos[senseless[i]].name, with);
+    return 0;
+}
+
 /* What the format does not go with. */
 static int
 check_format(const struct dump_request *r, const struct options *o)
@@ -117,6 +146,8 @@ check_format(const struct dump_request *r, const struct options *o)
                                                  DUMP_limit,  DUMP_group_by, DUMP_histogram, DUMP_clock};
     if (f->directory && !r->given[DUMP_output])
         return options_fail(o, "--format=%s makes a directory: name it with --output=DIRECTORY", f->name);
+    if (f->figures)
+        return dump_check_plot(r, o);
     if (!f->table && !f->many)
         return 0;
     if (f->table && r->given[DUMP_table] && strcmp(r->given[DUMP_table], f->table) != 0)
@@ -125,6 +156,25 @@ check_format(const struct dump_request *r, const struct options *o)
     for (unsigned i = 0; i < sizeof(senseless) / sizeof(*senseless); ++i)
         if (r->given[senseless[i]] && !(senseless[i] == DUMP_where && (f->family || f->many)))
             return options_fail(o, "--%s does not go with --format=%s", dump_option_infos[senseless[i]].name, f->name);
+    return 0;
+}
+
+/* Today's settings and other values of them. */
+static int
+take_whatif(struct dump_request *r, const struct options *o)
+{
+    static const enum dump_option given[] = {DUMP_whatif, DUMP_squid_conf};
+    char error[768];
+    sqt_settings_init(&r->whatif.settings);
+    for (unsigned i = 0; i < 2; ++i)
+        if (r->given[given[i]] && r->family != &sqt_family_whatif)
+            return options_fail(o, "--%s goes with --table=whatif", dump_option_infos[given[i]].name);
+    if (r->given[DUMP_whatif] && sqt_whatif_ask(&r->whatif, r->given[DUMP_whatif], error, sizeof(error)) != 0)
+        return options_fail(o, "--whatif: %s", error);
+    if (r->given[DUMP_squid_conf] &&
+        sqt_settings_file(&r->whatif.settings, r->given[DUMP_squid_conf], error, sizeof(error)) != 0)
+        return options_fail(o, "--squid-conf: %s", error);
+    r->whatif.from_file = r->given[DUMP_squid_conf] != NULL;
     return 0;
 }
 
@@ -151,6 +201,7 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
     r->traces = sqt_zeroed((size_t)argc + 1, sizeof(*r->traces));
     r->repeats = sqt_zeroed((size_t)argc + 1, sizeof(*r->repeats));
     r->logs = sqt_zeroed((size_t)argc + 1, sizeof(*r->logs));
+    r->warnings = sqt_zeroed((size_t)argc + 1, sizeof(*r->warnings));
     struct options taken = {dump_option_infos,
                             DUMP_OPTIONS,
                             r->given,
@@ -161,7 +212,8 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
                             DUMP_fail_if,
                             r->repeats,
                             0,
-                            {DUMP_access_log, r->logs, 0}};
+                            {DUMP_access_log, r->logs, 0},
+                            {DUMP_warn_if, r->warnings, 0}};
     const struct options *const o = &taken;
     r->peak = DEFAULT_PEAK;
     r->kid = -1;
@@ -173,19 +225,19 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
         return 0;
     if (r->given[DUMP_ddl])
         return dump_take_ddl(r, o);
-    if (take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 || take_group(r, o) != 0 ||
-        dump_take_columns(r, o) != 0 || dump_take_alarms(r, o) != 0 || dump_take_follow(r, o) != 0 ||
-        options_number(o, DUMP_limit, SQT_UNITS_NONE, 1, 1, &r->limit) != 0 || take_where(r, o) != 0 ||
-        moment_take(o, DUMP_since, &r->since) != 0 || moment_take(o, DUMP_until, &r->until) != 0 ||
+    if (take_plot(r, o) != 0 || take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 ||
+        take_group(r, o) != 0 || dump_take_columns(r, o) != 0 || dump_take_alarms(r, o) != 0 ||
+        dump_take_follow(r, o) != 0 || options_number(o, DUMP_limit, SQT_UNITS_NONE, 1, 1, &r->limit) != 0 ||
+        take_where(r, o) != 0 || moment_take(o, DUMP_since, &r->since) != 0 ||
+        moment_take(o, DUMP_until, &r->until) != 0 || program_window_take(o, DUMP_lookback, &r->window) != 0 ||
         options_number(o, DUMP_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||
         options_number(o, DUMP_batch, SQT_UNITS_NONE, 1, 1, &r->batch) != 0 ||
         options_number(o, DUMP_kid, SQT_UNITS_NONE, 1, 0, &r->kid) != 0)
         return -1;
     static const unsigned sampling[SAMPLING_OPTIONS] = {
-        [SAMPLING_SAMPLE] = DUMP_otlp_sample,
-        [SAMPLING_SLOW] = DUMP_otlp_slow,
-        [SAMPLING_FAILED] = DUMP_otlp_failed,
-        [SAMPLING_REST] = DUMP_otlp_rest,
+        [SAMPLING_SAMPLE] = DUMP_otlp_sample, [SAMPLING_SLOW] = DUMP_otlp_slow,
+        [SAMPLING_FAILED] = DUMP_otlp_failed, [SAMPLING_REST] = DUMP_otlp_rest,
+        [SAMPLING_STAGES] = DUMP_otlp_stages,
     };
     if (sampling_take(o, sampling, r->format->family == &sqt_otlp_family ? NULL : "--format=otlp", &r->sampling) != 0)
         return -1;
@@ -195,7 +247,7 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
         return options_fail(o, "--from=%s gives only --table=syscalls", r->given[DUMP_from]);
     if (r->kid > UINT32_MAX)
         return options_fail(o, "--kid: '%s': too large", r->given[DUMP_kid]);
-    if (check_log(r, o) != 0)
+    if (take_whatif(r, o) != 0 || check_log(r, o) != 0)
         return -1;
     if (!r->trace_count && !r->log_count)
         return options_fail(o, "no trace given: name a segment, a ring, a directory of them, or -; or an access.log by "
@@ -209,6 +261,7 @@ dump_request_free(struct dump_request *r)
     sqt_where_free(r->where);
     sqt_alarms_free(r->alarms);
     free(r->repeats);
+    free(r->warnings);
     free(r->logs);
     free(r->traces);
 }

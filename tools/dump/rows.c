@@ -51,6 +51,8 @@ dump_rows_begin(struct dump *d)
     d->wide.start_ns = d->sink.start_ns <= INT64_MAX / 2 ? (int64_t)d->sink.start_ns : 0;
     if (r->given[DUMP_group_by])
         d->tally = sqt_tally_new(&r->tally);
+    if (r->given[DUMP_wide])
+        d->spread = sqt_spread_new(&r->tally, r->columns, r->column_count);
     if (r->given[DUMP_histogram]) {
         d->histogram_of = r->histogram;
         d->histogram = &d->histogram_of;
@@ -117,6 +119,26 @@ rows_emit_other(struct dump *d)
         sqt_sink_row(&d->sink, row);
 }
 
+/* The groups as a wide table: its columns are known only now. */
+static void
+rows_emit_spread(struct dump *d)
+{
+    char text[128];
+    sqt_tally_emit(d->tally, sqt_spread_row, d->spread);
+    d->sink.table = sqt_spread_table(d->spread);
+    d->sink.columns = d->spread_columns;
+    d->sink.column_count = d->sink.table->column_count;
+    d->sink.columns_given = 1;
+    for (unsigned i = 0; i < d->sink.column_count; ++i)
+        d->spread_columns[i] = (unsigned char)i;
+    if (sqt_spread_left_out(d->spread)) {
+        snprintf(text, sizeof(text), "%u groups with fewer rows have no column", sqt_spread_left_out(d->spread));
+        sqt_sink_comment(&d->sink, "wide", text);
+    }
+    sqt_spread_emit(d->spread, sqt_sink_row, &d->sink);
+    sqt_sink_header(&d->sink);
+}
+
 void
 dump_rows_free(struct dump *d)
 {
@@ -136,14 +158,18 @@ dump_rows_finish(struct dump *d)
         histogram_comments(d);
         sqt_histogram_emit(d->histogram, histogram_bar(d), sqt_sink_row, &d->sink);
     }
-    if (d->tally) {
-        tally_comments(d);
-        sqt_tally_emit(d->tally, sqt_order_row, d->order);
-    }
-    if (d->order)
-        failed = rows_emit_sorted(d);
     if (d->tally)
-        rows_emit_other(d);
+        tally_comments(d);
+    if (d->spread) {
+        rows_emit_spread(d);
+    } else {
+        if (d->tally)
+            sqt_tally_emit(d->tally, sqt_order_row, d->order);
+        if (d->order)
+            failed = rows_emit_sorted(d);
+        if (d->tally)
+            rows_emit_other(d);
+    }
     dump_rows_free(d);
     return failed;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/human.h"
 #include "base/memory.h"
 #include "figure/table/syscalls.h"
 #include "read/follow.h"
@@ -20,6 +21,9 @@ static void
 note(void *context, const char *key, const char *text)
 {
     const struct dump *const d = context;
+    const char *const asked = d->request->given[DUMP_group];
+    if (asked && !d->quiet && strcmp(key, "group") == 0 && strchr(text, ','))
+        fprintf(stderr, "sqtrace-dump: warning: --group=%s: the groups are %s\n", asked, text);
     if (d->sink.type->comment)
         sqt_sink_comment(context, key, text);
     else if (!d->quiet)
@@ -51,6 +55,31 @@ whole_run(struct sqt_job *job, const struct sqt_run *run)
     job->done = !sqt_sink_events(job->context, run, job->since, job->until);
 }
 
+/* An alarm is of now: -5min counts from now in a trace that is being written.  In another one it counts from the end,
+ * which may be long ago. */
+static void
+dump_count_from_now(struct dump *d, const struct sqt_stream *stream, struct moment_trace *trace)
+{
+    const int64_t now = sqt_stream_now(stream);
+    char age[SQT_HUMAN_ROOM];
+    struct timespec wall;
+    if (!d->request->alarms)
+        return;
+    if (now != INT64_MIN) {
+        trace->last_ns = now > trace->last_ns ? now : trace->last_ns;
+        return;
+    }
+    if (d->request->since.form != MOMENT_BEFORE_END || trace->last_ns < 0)
+        return;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    const int64_t ago = wall.tv_sec * INT64_C(1000000000) + wall.tv_nsec - trace->start_ns - trace->last_ns;
+    snprintf(d->dead, sizeof(d->dead), "no process writes this trace; its last record is %s old",
+             sqt_human_time(age, ago > 0 ? (double)ago : 0, " ", "us"));
+    d->dead_fails = d->request->given[DUMP_strict] != NULL;
+    if (!d->quiet && !d->dead_fails && !d->request->given[DUMP_nagios])
+        fprintf(stderr, "sqtrace-dump: warning: %s\n", d->dead);
+}
+
 /* What --since and --until mean in this trace. */
 static int
 dump_window(struct dump *d, const struct sqt_stream *stream)
@@ -62,6 +91,7 @@ dump_window(struct dump *d, const struct sqt_stream *stream)
         sqt_stream_extent(stream, &extent);
         trace.start_ns = (int64_t)sqt_stream_start_ns(stream);
         trace.last_ns = extent.records ? extent.last_ns : -1;
+        dump_count_from_now(d, stream, &trace);
     }
     if (moment_window(&d->request->since, &d->request->until, &trace, &d->since, &d->until, error, sizeof(error)) ==
         0) {
@@ -104,7 +134,20 @@ open_output(struct dump *d)
         d->sink.width = pager_width();
     }
     sqt_out_init(&d->sink.out, fd);
+    d->sink.name = name;
     return 0;
+}
+
+/* Whether there is nothing to draw, which it says. */
+static int
+dump_draws_nothing(const struct dump *d)
+{
+    if (!d->sink.nothing)
+        return 0;
+    fprintf(stderr, "sqtrace-dump: figure %s: %s\n", d->request->table->name,
+            d->sink.rows ? "no group has enough values, so there is nothing to draw"
+                         : "there are no rows, so there is nothing to draw");
+    return 1;
 }
 
 static void
@@ -127,12 +170,14 @@ dump_begin(struct dump *d, const struct dump_request *r)
         .group = r->group,
         .peak = r->peak,
         .batch = r->batch,
+        .whatif = &r->whatif,
         .start_ns = (int64_t)d->sink.start_ns,
         .sourced = r->uses_wide || r->format->sourced,
         .row = dump_row,
         .note = note,
         .context = &d->sink,
     };
+    d->job.open_now = r->alarms != NULL;
     dump_rows_begin(d);
     const int plain = !r->alarms && !r->given[DUMP_follow] && !d->order && !d->histogram && !r->limit && !r->uses_wide;
     if (plain && r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
@@ -197,9 +242,73 @@ dump_run_strace(struct dump *d)
         sqt_sink_header(&d->sink);
     sqt_sink_finish(&d->sink);
     dump_rows_free(d);
-    const int failed = close_output(d, unread) != 0;
+    const int undrawn = dump_draws_nothing(d);
+    const int failed = close_output(d, unread || undrawn) != 0;
     sqt_sink_free(&d->sink);
-    return unread || failed ? DUMP_FAILED : DUMP_DONE;
+    sqt_spread_free(d->spread);
+    return unread || undrawn || failed ? DUMP_FAILED : DUMP_DONE;
+}
+
+/* The column of that name; of a table that has none: all its columns. */
+static unsigned
+dump_column(const struct sqt_table *table, const char *name)
+{
+    unsigned i = 0;
+    while (i < table->column_count && strcmp(table->columns[i].name, name) != 0)
+        ++i;
+    return i;
+}
+
+/* What --where says of times and kids.  Other kids' requests may be followed, so those are not left out. */
+static void
+dump_narrow_by_where(struct dump *d, struct sqt_stream *stream, int64_t *since, int64_t *until)
+{
+    const struct dump_request *const r = d->request;
+    int64_t least, most;
+    if (!r->where || r->format->family || r->format->many || r->table->things != SQT_THINGS)
+        return;
+    sqt_where_bounds(r->where, dump_column(r->table, "time_s"), &least, &most);
+    *since = least > *since ? least : *since;
+    *until = most < *until ? most + 1 : *until;
+    sqt_where_bounds(r->where, dump_column(r->table, "kid"), &least, &most);
+    const int64_t kid = least == most ? least : INT64_MIN;
+    if (r->kid < 0 && kid >= 0 && kid <= UINT32_MAX && r->table != &sqt_tables[SQT_TABLE_requests])
+        sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)kid}, 1);
+    if (r->table != &sqt_tables[SQT_TABLE_requests])
+        return;
+    sqt_where_bounds(r->where, dump_column(r->table, "xid"), &least, &most);
+    if (least == most && least > 0)
+        sqt_stream_find_xact(stream, kid, (uint64_t)least, since, until);
+    sqt_where_bounds(r->where, dump_column(r->table, "conn"), &least, &most);
+    if (least == most && least > 0)
+        sqt_stream_find_conn(stream, kid, (uint64_t)least, since, until);
+}
+
+/* Whether a row of one of the tables follows from all before it. */
+static int
+dump_is_chained(const struct dump_request *r)
+{
+    int chained = r->family && r->family->chained;
+    for (unsigned i = 0; i < r->table_count; ++i)
+        chained |= sqt_family_of(r->tables[i])->chained;
+    return chained;
+}
+
+/* Leaves out what does not matter for what is asked for. */
+static void
+dump_narrow(struct dump *d, struct sqt_stream *stream)
+{
+    const struct dump_request *const r = d->request;
+    const struct sqt_family *const family = r->format->family ? r->format->family : r->family;
+    int64_t since = d->since, until = d->until;
+    dump_narrow_by_where(d, stream, &since, &until);
+    d->window = r->window;
+    if (r->alarms && sqt_stream_now(stream) != INT64_MIN)
+        program_window_hour(&d->window); /* what hangs has begun before */
+    program_window_begin(&d->window, stream, since, until,
+                         dump_is_chained(r)                          ? PROGRAM_WINDOW_WHOLE
+                         : family && family->run && !r->format->many ? PROGRAM_WINDOW_RECORDS
+                                                                     : PROGRAM_WINDOW_THINGS);
 }
 
 /* What of the stream is read, and whether it goes on.  Returns DUMP_DONE or, after a message, another status. */
@@ -211,14 +320,17 @@ dump_choose(struct dump *dump, struct sqt_stream *stream)
         return DUMP_USAGE;
     if (r->kid >= 0)
         sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1);
-    return r->given[DUMP_follow] && dump_follow_begin(dump, stream) != 0 ? DUMP_FAILED : DUMP_DONE;
+    if (r->given[DUMP_follow])
+        return dump_follow_begin(dump, stream) != 0 ? DUMP_FAILED : DUMP_DONE;
+    dump_narrow(dump, stream);
+    return DUMP_DONE;
 }
 
 /* A trace that processes write ends at the time at which it was opened, unless it is followed: then rows end. */
 static void
 dump_pass_finish(struct dump *dump, int64_t opened)
 {
-    const struct sqt_now now = {opened, sqt_origin_silent};
+    const struct sqt_now now = {opened, sqt_origin_silent, sqt_origin_acl};
     if (opened != INT64_MIN && !dump->request->given[DUMP_follow])
         sqt_pass_finish_now(dump->pass, &now);
     else
@@ -273,6 +385,8 @@ dump_read(struct dump *dump, const struct dump_request *r)
     }
     dump_live_begin(dump, &own[0], stream);
     dump->pass = sqt_pass_new(jobs, job_count, &also, dump->crew);
+    if (dump->window.used)
+        sqt_pass_stop_early(dump->pass, dump->window.window.since, dump->window.window.until);
     if (r->trace_count && r->log_count)
         sqt_pass_join(dump->pass, sqt_stream_logged, stream);
     dump_head_comments(dump, stream);
@@ -304,9 +418,11 @@ dump_read(struct dump *dump, const struct dump_request *r)
     const int no_kid = !followed && dump_misses_kid(dump, stream);
     sqt_stream_close(stream);
     sqt_crew_free(dump->crew);
-    const int failed = close_output(dump, unsorted || unwritten || no_kid) != 0;
+    const int undrawn = dump_draws_nothing(dump);
+    const int failed = close_output(dump, unsorted || unwritten || no_kid || undrawn) != 0;
     sqt_sink_free(&dump->sink);
-    if (failed || unsorted || unwritten || no_kid)
+    sqt_spread_free(dump->spread);
+    if (failed || unsorted || unwritten || no_kid || undrawn)
         return DUMP_FAILED;
     return r->given[DUMP_strict] && (problems || dump->account.lost || dump->account.bounds) ? DUMP_DAMAGED : DUMP_DONE;
 }

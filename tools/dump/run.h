@@ -9,6 +9,7 @@
 
 #include "parquet/parquet.h"
 #include "pass/pass.h"
+#include "tally/spread.h"
 #include "../program/account.h"
 #include "../program/pager.h"
 #include "../program/voice.h"
@@ -36,17 +37,22 @@ struct dump {
     struct sqt_tally *tally;         /* counts the rows for --group-by; NULL: does not */
     struct sqt_histogram *histogram; /* the same for --histogram */
     struct sqt_histogram histogram_of;
+    struct sqt_spread *spread; /* makes a wide table of the groups for --wide; NULL: does not */
+    unsigned char spread_columns[SQT_SPREAD_COLUMNS + 1];
     struct sqt_order *order;     /* keeps the rows for --sort; NULL: none */
     struct sqt_parquet *parquet; /* takes the rows in place of the sink; NULL: does not */
     struct dump_parquet_table *parquet_tables;
     int cut;              /* --limit: no more rows are wanted */
     int64_t since, until; /* ns, what the request's mean in this trace */
+    struct program_window window;
     struct pager pager;
     int quiet;
     struct account account;
     struct timespec began, shown;
     struct program_voice voice; /* for the progress */
     char told[512];             /* the first error of the reader; "": none */
+    char dead[160];             /* with --fail-if and a time before now: no process writes the trace; "": not so */
+    int dead_fails;             /* that is an alarm */
 };
 
 /* rows.c */

@@ -36,11 +36,14 @@ dump_show_progress(struct dump *d)
     const double since_shown = (double)(now.tv_sec - d->shown.tv_sec) + (double)(now.tv_nsec - d->shown.tv_nsec) / 1e9;
     if (since_begin < 1 || since_shown < 0.5)
         return;
+    char text[512];
     d->shown = now;
     d->voice.progress = 1;
-    fprintf(stderr, "\r%.1f M records, %.1f s of trace, %.1f M records/s\033[K",
-            (double)sqt_pass_records(d->pass) / 1e6, (double)sqt_pass_last_ns(d->pass) / 1e9,
-            (double)sqt_pass_records(d->pass) / since_begin / 1e6);
+    if (d->window.cost.all)
+        program_window_progress(&d->window, sqt_pass_records(d->pass), since_begin, text, sizeof(text));
+    else /* a log */
+        snprintf(text, sizeof(text), "%.1f M lines", (double)sqt_pass_records(d->pass) / 1e6);
+    fprintf(stderr, "\r%s\033[K", text);
 }
 
 /* What to do next, for a person at a terminal. */
@@ -141,6 +144,17 @@ dump_head_comments(struct dump *d, const struct sqt_stream *stream)
         sqt_sink_comment(&d->sink, "where", r->given[DUMP_where]);
 }
 
+/* What of the trace was read, unless it was all. */
+static void
+dump_window_comments(struct dump *d)
+{
+    char text[512];
+    if (program_window_text(&d->window, sqt_pass_records(d->pass), text, sizeof(text)))
+        sqt_sink_comment(&d->sink, "window", text);
+    if (program_window_missing(&d->window, text, sizeof(text)))
+        sqt_sink_comment(&d->sink, "lookback", text);
+}
+
 void
 dump_tail_comments(struct dump *d, const struct sqt_stream *stream)
 {
@@ -149,11 +163,13 @@ dump_tail_comments(struct dump *d, const struct sqt_stream *stream)
         fprintf(stderr, "sqtrace-dump: lost %s\n", d->account.more);
     if (d->cut)
         sqt_sink_comment(&d->sink, "limit", "reading stopped when there were enough rows");
+    dump_window_comments(d);
     if (sqt_stream_is_log(stream)) {
         account_log_tail(&d->sink, sqt_stream_log(stream), sqt_pass_last_ns(d->pass));
         return;
     }
-    account_tail(&d->sink, &d->account, sqt_pass_last_ns(d->pass), sqt_pass_records(d->pass));
+    account_tail(&d->sink, &d->account, program_window_length(&d->window, stream, sqt_pass_last_ns(d->pass)),
+                 sqt_pass_records(d->pass));
     if (sqt_stream_log(stream))
         account_joined(&d->sink, stream);
 }

@@ -18,7 +18,7 @@ main(int argc, char **argv)
         fprintf(stderr, "sqtrace-dump: %s\n", error);
         status = dump_wants_nagios(argc, argv) ? dump_nagios_unknown(error) : DUMP_USAGE;
     } else if (request.given[DUMP_help]) {
-        dump_help(stdout);
+        options_print_help(dump_help);
         status = options_told();
     } else if (request.given[DUMP_version]) {
         puts("sqtrace-dump " PACKAGE_VERSION);

@@ -11,9 +11,11 @@
  *   spans.c              requests and what they wait for -> spans of OpenTelemetry
  *   send.c               spans -> a Collector
  *   findings.c           findings -> series
+ *   flight.c             requests in flight -> series, and whether Squid lives
  *   follow.c             the trace
  *   messages.c           what is said meanwhile
  *   print.c              series -> text
+ *   page.c               what the live page shows
  *   serve.c              what a scrape gets
  *   http.c               connections, requests and answers
  *
@@ -30,6 +32,7 @@
 #include "read/follow.h"
 #include "../program/options.h"
 #include "../program/voice.h"
+#include "../top/top.h"
 #include "otlp/ids.h"
 #include "send.h"
 #include "known.h"
@@ -51,6 +54,9 @@ struct exporter_request {
     const char *given[EXPORTER_OPTIONS];
     const char *trace; /* a trace directory, a ring or a segment */
     const char **words;
+    const char *path;  /* of the metrics */
+    const char *place; /* where it listens, as it was given */
+    int everywhere;    /* at all addresses, of IPv4, too */
     struct sockaddr_storage address;
     int address_length;
     struct export_rules rules;
@@ -72,6 +78,7 @@ struct exporter_trace {
     int64_t counted_from;  /* ns since the start of the stream: what ended before is not counted */
     int64_t caught_up;     /* when all that was there had been read, by the monotonic clock; 0: not yet */
     int64_t last_wall_ns;  /* time of day of the last record; 0: none */
+    int64_t lived;         /* when a process was seen alive last, by the monotonic clock; 0: never */
     int64_t retry;         /* when it is tried again, by the monotonic clock */
     int64_t aged;          /* when rows began to count half, by the monotonic clock */
 };
@@ -94,7 +101,10 @@ struct exporter {
     struct exporter_trace trace;
     struct exporter_messages messages;
     uint64_t scrapes, refused;
-    int64_t scraped;              /* when it was scraped last, by the monotonic clock; 0: never */
+    int64_t scraped;  /* when it was scraped last, by the monotonic clock; 0: never */
+    int64_t looked;   /* when somebody looked at the page last, by the monotonic clock; 0: never */
+    struct top watch; /* what the page shows, as sqtrace-top keeps it */
+    struct top_request watch_request;
     unsigned findings;            /* that there are now */
     struct export_known culprits; /* label sets of findings */
     uint64_t forgotten;           /* spans, of traces that are closed: sqt_otlp_forgotten() */
@@ -144,6 +154,35 @@ exporter_reads(const struct exporter *exporter)
     return exporter->trace.stream && !*exporter->messages.error;
 }
 
+/* flight.c */
+/* The stream is open; what only the page needs. */
+void exporter_watch_begin(struct exporter *exporter);
+void exporter_watch_consume(const struct exporter *exporter, struct sqt_consumer *consumer);
+void exporter_watch_request(struct exporter *exporter, const struct sqt_request_fact *fact);
+static inline int
+exporter_has_page(const struct exporter *exporter)
+{
+    return !exporter->request.given[EXPORTER_no_page];
+}
+/* Takes what is in flight, just before it is printed. */
+void exporter_flight_take(struct exporter *exporter);
+/* Looks which processes live; whether one did in the last 10 s; and how many do not, and did not end. */
+void exporter_flight_look(struct exporter *exporter, int64_t monotonic);
+int exporter_squid_is_up(const struct exporter *exporter);
+unsigned exporter_silent_processes(const struct exporter *exporter);
+
+/* page.c */
+/* A part of the page. */
+struct exporter_file {
+    const char *path, *type;
+    const unsigned char *bytes;
+    size_t size;
+};
+/* The file of that path; NULL: there is none. */
+const struct exporter_file *exporter_page_file(const char *path);
+/* Prints what the page shows now, as JSON. */
+void exporter_page_print(struct exporter *exporter, FILE *to);
+
 /* samples.c */
 void exporter_take_sample(void *exporter, const struct sqt_sample_row *sample);
 
@@ -162,8 +201,11 @@ void exporter_spans_consume(const struct exporter *exporter, struct sqt_consumer
 /* What the model hands out. */
 void exporter_spans_request(struct exporter *exporter, const struct sqt_xact *xact);
 void exporter_spans_connection(struct exporter *exporter, const struct sqt_attempt *attempt);
+void exporter_spans_charge(struct exporter *exporter, const struct sqt_charge *charge);
+void exporter_spans_io(struct exporter *exporter, const struct sqt_io *io);
+void exporter_spans_swap(struct exporter *exporter, struct sqt_swap *swap);
 void exporter_spans_wait(struct exporter *exporter, const struct sqt_wait *wait);
-/* Spans that were left out, because too many waited for their requests. */
+/* Spans that were left out, because too many waited for their requests, or waited too long. */
 uint64_t exporter_spans_forgotten(const struct exporter *exporter);
 
 /* serve.c */

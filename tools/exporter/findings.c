@@ -10,6 +10,9 @@
 /* Between two looks for findings, and for how long after a scrape they are looked for, in ns. */
 #define FINDINGS_EVERY (5 * EXPORTER_SECOND)
 #define FINDINGS_AFTER (300 * EXPORTER_SECOND)
+/* The same while somebody looks at the page, which asks every 2 s. */
+#define FINDINGS_SOON (2 * EXPORTER_SECOND)
+#define FINDINGS_LOOKED (10 * EXPORTER_SECOND)
 /* Bytes of a label's value; what is longer is cut. */
 #define LABEL 128
 
@@ -46,17 +49,23 @@ gauges_take(struct exporter *e, int64_t monotonic)
         gauges_put(e, &found[i], monotonic);
 }
 
+static int64_t
+findings_pause(const struct exporter *e, int64_t monotonic)
+{
+    return e->looked && monotonic - e->looked < FINDINGS_LOOKED ? FINDINGS_SOON : FINDINGS_EVERY;
+}
+
 void
 exporter_findings_look(struct exporter *e, int64_t monotonic)
 {
-    const struct sqt_now now = {sqt_stream_now(e->trace.stream), sqt_origin_silent};
+    const struct sqt_now now = {sqt_stream_now(e->trace.stream), sqt_origin_silent, sqt_origin_acl};
     const int lives = now.ns != INT64_MIN;
     if (sqt_live_take(e->trace.live, 0) > 0)
         gauges_take(e, monotonic);
     if (!lives || !e->scraped || monotonic - e->scraped > FINDINGS_AFTER)
         exporter_findings_forget(e);
     else
-        sqt_live_ask(e->trace.live, &now, FINDINGS_EVERY);
+        sqt_live_ask(e->trace.live, &now, findings_pause(e, monotonic));
 }
 
 void

@@ -3,6 +3,7 @@
  * follow.c - the trace: opened, followed, and tried again while it cannot be read.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,6 +45,7 @@ static void
 exporter_ended(void *context, const struct sqt_origin *origin)
 {
     struct exporter *const e = context;
+    top_watch_ended(origin);
     sqt_model_end(e->trace.model, origin);
     sqt_live_end(e->trace.live, origin);
     export_series_end(e->series, origin);
@@ -56,6 +58,7 @@ exporter_forgotten(void *context, const struct sqt_origin *origin)
     sqt_live_forget(e->trace.live, origin);
     sqt_model_forget(e->trace.model, origin);
     export_series_end(e->series, origin);
+    free(origin->user);
 }
 
 /* What ended before the start does not count.  A trace that could be opened only later is read from the start on. */
@@ -77,6 +80,7 @@ follow_open(struct exporter *e)
     consumer.context = e;
     consumer.bound = follow_bound;
     exporter_spans_consume(e, &consumer);
+    exporter_watch_consume(e, &consumer);
     t->stream = sqt_stream_open(&e->request.trace, 1, exporter_report, e);
     if (!t->stream)
         return -1;
@@ -85,6 +89,7 @@ follow_open(struct exporter *e)
     sqt_live_model(t->live, t->model);
     t->counted_from = t->started_ns - (int64_t)sqt_stream_start_ns(t->stream);
     exporter_spans_begin(e);
+    exporter_watch_begin(e);
     if (sqt_stream_follow(t->stream, &following) != 0) {
         exporter_unfollow(e);
         return -1;
@@ -99,6 +104,9 @@ exporter_unfollow(struct exporter *e)
 {
     exporter_spans_end(e);
     exporter_findings_forget(e);
+    if (e->trace.stream)
+        top_watch_end(&e->watch);
+    export_series_clear(e->series, EXPORT_FAMILY_flight);
     sqt_live_free(e->trace.live);
     sqt_model_free(e->trace.model);
     if (e->trace.stream)
@@ -166,12 +174,17 @@ exporter_follow(struct exporter *e)
     sqt_stream_wait(t->stream, 0);
     while (sqt_stream_next(t->stream, &run)) {
         exporter_take_records(e, &run);
+        if (run.count)
+            top_watch_run(&e->watch, &run);
         sqt_live_run(t->live, &run);
         sqt_model_run(t->model, &run);
-        if (exporter_now(CLOCK_MONOTONIC) - begin > TURN)
+        if (exporter_now(CLOCK_MONOTONIC) - begin > TURN) {
+            exporter_flight_look(e, begin);
             return 1;
+        }
     }
     follow_caught_up(t, begin);
+    exporter_flight_look(e, begin);
     exporter_findings_look(e, begin);
     return 0;
 }

@@ -225,10 +225,10 @@ http_send(struct http_connection *c, const struct export_http_answer *answer, in
     evutil_date_rfc1123(date, sizeof(date), NULL);
     evbuffer_add_printf(out,
                         "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-                        "Cache-Control: no-store\r\n%sConnection: close\r\n\r\n",
+                        "Cache-Control: no-store\r\n%s%sConnection: close\r\n\r\n",
                         answer->status, answer->reason, date, answer->type,
                         answer->body ? evbuffer_get_length(answer->body) : 0,
-                        answer->status == 405 ? "Allow: GET, HEAD\r\n" : "");
+                        answer->status == 405 ? "Allow: GET, HEAD\r\n" : "", answer->fields ? answer->fields : "");
     if (answer->body && !bodiless)
         evbuffer_add_buffer(out, answer->body);
     c->held = evbuffer_get_length(out);
@@ -427,8 +427,8 @@ http_say_place(const struct export_http *h)
     const struct sockaddr_in *const in = (struct sockaddr_in *)&address;
     const struct sockaddr_in6 *const in6 = (struct sockaddr_in6 *)&address;
     evutil_inet_ntop(address.ss_family, six ? (const void *)&in6->sin6_addr : &in->sin_addr, host, sizeof(host));
-    program_say(&h->exporter->voice, six ? "serves http://[%s]:%u/metrics" : "serves http://%s:%u/metrics", host,
-                ntohs(six ? in6->sin6_port : in->sin_port));
+    program_say(&h->exporter->voice, six ? "serves http://[%s]:%u%s" : "serves http://%s:%u%s", host,
+                ntohs(six ? in6->sin6_port : in->sin_port), h->exporter->request.path);
 }
 
 /* Connections inherit the sizes. */
@@ -440,17 +440,37 @@ http_set_buffers(evutil_socket_t fd)
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sent, sizeof(sent));
 }
 
+static void
+http_bind(struct export_http *h)
+{
+    struct exporter_request *const r = &h->exporter->request;
+    const int six = r->address.ss_family == AF_INET6;
+    const unsigned flags = LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE |
+                           (six && !r->everywhere ? LEV_OPT_BIND_IPV6ONLY : 0);
+    h->listener = evconnlistener_new_bind(h->exporter->base, http_accept, h, flags, BACKLOG,
+                                          (struct sockaddr *)&r->address, r->address_length);
+}
+
+/* All addresses, of a machine that has IPv4 only. */
+static void
+http_bind_without_six(struct export_http *h)
+{
+    struct exporter_request *const r = &h->exporter->request;
+    const struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = ((struct sockaddr_in6 *)&r->address)->sin6_port};
+    memcpy(&r->address, &any, sizeof(any));
+    r->address_length = sizeof(any);
+    http_bind(h);
+}
+
 static int
 http_listen(struct export_http *h)
 {
     struct exporter *const e = h->exporter;
-    const unsigned flags = LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE |
-                           (e->request.address.ss_family == AF_INET6 ? LEV_OPT_BIND_IPV6ONLY : 0);
-    h->listener = evconnlistener_new_bind(e->base, http_accept, h, flags, BACKLOG,
-                                          (struct sockaddr *)&e->request.address, e->request.address_length);
+    http_bind(h);
+    if (!h->listener && e->request.everywhere && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL))
+        http_bind_without_six(h);
     if (!h->listener) {
-        const char *const place = e->request.given[EXPORTER_listen];
-        return program_fail(&e->voice, "%s: cannot listen: %s%s", place ? place : "127.0.0.1:9746", strerror(errno),
+        return program_fail(&e->voice, "%s: cannot listen: %s%s", e->request.place, strerror(errno),
                             errno == EADDRINUSE ? "; --listen names another port" : "");
     }
     http_set_buffers(evconnlistener_get_fd(h->listener));

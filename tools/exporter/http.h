@@ -12,7 +12,8 @@
  *   answers that are not read   32 MB in all, shared bytes counted each  whichever of them was idle longest is closed
  *   a pause of the client       10 s                                     the connection is closed
  *
- * "Idle" means that no byte came or went.  So a client that asks and reads is served, whatever the others do.
+ * "Idle" means that no byte came or went.  So a client that asks and reads is served, whatever the others do, if it takes each
+ * step within 160 ms; within some 90 ms while others ask for large answers and do not read them.
  */
 #ifndef SQT_EXPORTER_HTTP_H
 #define SQT_EXPORTER_HTTP_H
@@ -44,6 +45,7 @@ struct export_http_answer {
     int status;
     const char *reason, *type;
     struct evbuffer *body;
+    const char *fields; /* further lines of its header; NULL: none */
 };
 
 typedef struct export_http_answer export_http_answer_function(void *context, const struct export_http_request *request);

@@ -16,7 +16,7 @@ extern const char *const export_kind_names[3];
 enum export_unit { EXPORT_NS, EXPORT_TIME, EXPORT_US, EXPORT_MS, EXPORT_BYTES, EXPORT_COUNT, EXPORT_ROWS };
 
 /* Whether many label sets are expected, and --top bounds them. */
-enum export_form { EXPORT_TOP, EXPORT_ALL, EXPORT_ONE };
+enum export_form { EXPORT_TOP, EXPORT_ALL, EXPORT_NOW, EXPORT_ONE };
 
 enum export_family {
 #define EXPORT_FAMILY(id, table, form) EXPORT_FAMILY_##id,

@@ -15,6 +15,7 @@
 #include "exporter.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:9746"
+#define DEFAULT_PATH "/metrics"
 #define DEFAULT_BUCKETS "1ms,5ms,20ms,100ms,250ms,500ms,1s,2.5s,10s,60s"
 #define DEFAULT_TOP 20
 #define DEFAULT_QUEUE (INT64_C(16) << 20)
@@ -28,6 +29,9 @@
 /* Fewer series leave no room beside those of "other". */
 #define LEAST_SERIES 300
 #define MOST_SERIES 1000000
+
+/* Paths that have another use; those of the page come after the first. */
+static const char *const options_taken[] = {"/healthz", "/", "/live.css", "/live.js", "/live.json"};
 
 const struct option_info exporter_option_infos[EXPORTER_OPTIONS] = {
 #define EXPORTER_OPTION(id, name, letter, value, doc) {name, value, doc, letter},
@@ -46,25 +50,58 @@ exporter_help(FILE *to)
 
 /* "127.0.0.1:9746", "[::1]:9746".  Names are not looked up: it listens nowhere but where it is told. */
 static int
-take_listen(struct exporter_request *r, const struct options *o)
+options_address(struct exporter_request *r, const struct options *o, enum exporter_option option, const char *text)
 {
-    const char *const text = r->given[EXPORTER_listen] ? r->given[EXPORTER_listen] : DEFAULT_LISTEN;
-    const char *const colon = strrchr(text, ':');
+    const char *const name = exporter_option_infos[option].name, *const colon = strrchr(text, ':');
     char *end = NULL;
     r->address_length = sizeof(r->address);
     const long port = colon ? strtol(colon + 1, &end, 10) : -1;
     if (!colon || end == colon + 1 || *end || port < 0 || port > 65535)
-        return options_fail(o, "--listen: '%s': expected ADDRESS:PORT, as in 127.0.0.1:9746", text);
+        return options_fail(o, "--%s: '%s': expected ADDRESS:PORT, as in 127.0.0.1:9746", name, text);
     char whole[128]; /* the library takes no port 0 */
     snprintf(whole, sizeof(whole), "%.*s:1", (int)(colon - text), text);
     if (colon == text || evutil_parse_sockaddr_port(whole, (struct sockaddr *)&r->address, &r->address_length) != 0)
-        return options_fail(o, "--listen: '%s': expected an IP address and a port, as in 127.0.0.1:9746 or [::1]:9746",
-                            text);
+        return options_fail(o, "--%s: '%s': expected an IP address and a port, as in 127.0.0.1:9746 or [::1]:9746",
+                            name, text);
     if (r->address.ss_family == AF_INET6)
         ((struct sockaddr_in6 *)&r->address)->sin6_port = htons((uint16_t)port);
     else
         ((struct sockaddr_in *)&r->address)->sin_port = htons((uint16_t)port);
     return 0;
+}
+
+/* Options of other exporters, which their users expect. */
+static int
+take_web(struct exporter_request *r, const struct options *o)
+{
+    const char *const path = r->given[EXPORTER_web_path];
+    if (r->given[EXPORTER_web_config])
+        return options_fail(o, "--web.config.file: there is neither TLS nor a password; listen on 127.0.0.1, and put a "
+                               "proxy that has both before it");
+    if (r->given[EXPORTER_listen] && r->given[EXPORTER_web_listen])
+        return options_fail(o, "--listen and --web.listen-address are the same: give one of them");
+    r->path = path ? path : DEFAULT_PATH;
+    if (*r->path != '/' || r->path[strcspn(r->path, " ?#")] || strncmp(r->path, "//", 2) == 0)
+        return options_fail(o, "--web.telemetry-path: '%s': expected a path, as in /metrics", r->path);
+    for (size_t i = 0; i < sizeof(options_taken) / sizeof(*options_taken); ++i)
+        if (strcmp(r->path, options_taken[i]) == 0 && (i == 0 || !r->given[EXPORTER_no_page]))
+            return options_fail(o, "--web.telemetry-path: '%s' is taken%s", r->path,
+                                i ? " by the live page; --no-page turns that off" : "");
+    return 0;
+}
+
+/* Where it listens.  "[::]" in place of an address that is left out means all addresses, of IPv4, too. */
+static int
+take_listen(struct exporter_request *r, const struct options *o)
+{
+    const char *const web = r->given[EXPORTER_web_listen], *const own = r->given[EXPORTER_listen];
+    char all[32];
+    if (take_web(r, o) != 0)
+        return -1;
+    r->place = web ? web : own ? own : DEFAULT_LISTEN;
+    r->everywhere = web && *web == ':' && strlen(web) < 8;
+    snprintf(all, sizeof(all), "[::]%.8s", r->place);
+    return options_address(r, o, web ? EXPORTER_web_listen : EXPORTER_listen, r->everywhere ? all : r->place);
 }
 
 static int
@@ -120,10 +157,9 @@ static int
 take_otlp(struct exporter_request *r, const struct options *o)
 {
     static const unsigned sampling[SAMPLING_OPTIONS] = {
-        [SAMPLING_SAMPLE] = EXPORTER_otlp_sample,
-        [SAMPLING_SLOW] = EXPORTER_otlp_slow,
-        [SAMPLING_FAILED] = EXPORTER_otlp_failed,
-        [SAMPLING_REST] = EXPORTER_otlp_rest,
+        [SAMPLING_SAMPLE] = EXPORTER_otlp_sample, [SAMPLING_SLOW] = EXPORTER_otlp_slow,
+        [SAMPLING_FAILED] = EXPORTER_otlp_failed, [SAMPLING_REST] = EXPORTER_otlp_rest,
+        [SAMPLING_STAGES] = EXPORTER_otlp_stages,
     };
     static const enum exporter_option others[] = {EXPORTER_otlp_queue, EXPORTER_otlp_timeout, EXPORTER_otlp_retry};
     const char *const url = r->given[EXPORTER_otlp];
@@ -174,8 +210,8 @@ exporter_parse(struct exporter_request *r, int argc, char **argv, char *error, s
     memset(r, 0, sizeof(*r));
     r->words = sqt_zeroed((size_t)argc + 1, sizeof(*r->words));
     struct options taken = {
-        exporter_option_infos,      EXPORTER_OPTIONS, r->given, r->words, 0, error, error_size, 0, NULL, 0,
-        {EXPORTER_OPTIONS, NULL, 0}};
+        exporter_option_infos,       EXPORTER_OPTIONS,           r->given, r->words, 0, error, error_size, 0, NULL, 0,
+        {EXPORTER_OPTIONS, NULL, 0}, {EXPORTER_OPTIONS, NULL, 0}};
     if (options_take(&taken, argc, argv) != 0)
         return -1;
     if (r->given[EXPORTER_help] || r->given[EXPORTER_version])

@@ -231,7 +231,7 @@ series_replace(struct export_series *s, enum export_family family, uint64_t hash
     struct series_family *const f = &s->families[family];
     struct export_child *const rarest = series_rarest(f);
     const uint64_t hits = series_count_hidden(f, hash);
-    if (rarest && hits > 2 * rarest->hits + MARGIN) {
+    if (rarest && hits > 2 * rarest->hits + MARGIN && export_families()[family].form != EXPORT_NOW) {
         series_drop(s, rarest);
         series_forget_hidden(f, hash);
         struct export_child *const child = series_add_child(s, family, hash, labels);
@@ -292,6 +292,23 @@ export_series_raise(struct export_child *child, enum export_metric metric, int64
 {
     export_series_add(child, metric, value);
     child->seen |= 1u << series_slot(metric);
+}
+
+void
+export_series_most(struct export_child *child, enum export_metric metric, int64_t value)
+{
+    int64_t *const most = &child->values[series_slot(metric)];
+    *most = value > *most ? value : *most;
+    child->seen |= 1u << series_slot(metric);
+}
+
+void
+export_series_zero(struct export_series *s, enum export_family family)
+{
+    struct series_family *const f = &s->families[family];
+    for (struct export_child *child = f->first; child; child = child->next)
+        memset(child->values, 0, sizeof(child->values));
+    memset(f->other->values, 0, sizeof(f->other->values));
 }
 
 void

@@ -84,6 +84,10 @@ void export_series_add(struct export_child *child, enum export_metric metric, in
 void export_series_set(struct export_child *child, enum export_metric metric, int64_t value);
 /* Adds to a gauge that starts at 0 when its family is cleared. */
 void export_series_raise(struct export_child *child, enum export_metric metric, int64_t value);
+/* Raises a gauge to that value, if it is lower. */
+void export_series_most(struct export_child *child, enum export_metric metric, int64_t value);
+/* All values of a family are 0, and its label sets stay. */
+void export_series_zero(struct export_series *series, enum export_family family);
 /* Drops all label sets of a family. */
 void export_series_clear(struct export_series *series, enum export_family family);
 /* Adds what a sampled counter of that origin grew since its sample before. */

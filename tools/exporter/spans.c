@@ -86,16 +86,39 @@ spans_unlogged(void *context, const struct sqt_xact *xact)
 }
 
 static void
-spans_io(void *context, const struct sqt_io *io)
+spans_sent(void *context, const struct sqt_try_row *row)
 {
-    sqt_otlp_io(((struct exporter *)context)->trace.otlp, io);
+    struct exporter *const e = context;
+    sqt_otlp_sent(e->trace.otlp, row, spans_record(e));
+}
+
+void
+exporter_spans_charge(struct exporter *e, const struct sqt_charge *charge)
+{
+    if (e->trace.otlp)
+        sqt_otlp_charge(e->trace.otlp, charge);
 }
 
 static void
-spans_swap(void *context, struct sqt_swap *swap)
+spans_recharge(void *context, const struct sqt_charge *charge)
 {
     struct exporter *const e = context;
-    sqt_otlp_swap(e->trace.otlp, swap, spans_record(e));
+    if (e->trace.otlp)
+        sqt_otlp_recharge(e->trace.otlp, charge);
+}
+
+void
+exporter_spans_io(struct exporter *e, const struct sqt_io *io)
+{
+    if (e->trace.otlp)
+        sqt_otlp_io(e->trace.otlp, io);
+}
+
+void
+exporter_spans_swap(struct exporter *e, struct sqt_swap *swap)
+{
+    if (e->trace.otlp)
+        sqt_otlp_swap(e->trace.otlp, swap, spans_record(e));
 }
 
 void
@@ -104,6 +127,6 @@ exporter_spans_consume(const struct exporter *e, struct sqt_consumer *consumer)
     if (!e->sender)
         return;
     consumer->unlogged = spans_unlogged;
-    consumer->io = spans_io;
-    consumer->swap = spans_swap;
+    consumer->sent = spans_sent;
+    consumer->recharge = spans_recharge;
 }

@@ -110,7 +110,7 @@ main(int argc, char **argv)
         program_fail(&exporter.voice, "%s", error);
         status = EXPORTER_USAGE;
     } else if (exporter.request.given[EXPORTER_help]) {
-        exporter_help(stdout);
+        options_print_help(exporter_help);
         status = options_told();
     } else if (exporter.request.given[EXPORTER_version]) {
         puts("sqtrace-exporter " PACKAGE_VERSION);

@@ -10,6 +10,7 @@
 #include "base/visible.h"
 #include "exporter.h"
 #include "row/cells.h"
+#include "row/facts.h"
 
 /* Bytes of a label's value; what is longer is cut. */
 #define LABEL 128
@@ -103,16 +104,62 @@ take_stages(const struct exporter *e, const union sqt_cell *row, struct export_e
     }
 }
 
+static void
+take_response(const struct exporter *e, const union sqt_cell *row)
+{
+    static const char *const classes[] = {"none", "1xx", "2xx", "3xx", "4xx", "5xx"};
+    const int64_t class = row[SQT_CELL(requests, status)].number / 100;
+    const char *const *const made = &classes[class >= 1 && class <= 5 ? class : 0];
+    export_series_add(take_child(e, EXPORT_FAMILY_response, row, made), EXPORT_response_responses, 1);
+}
+
+/* The parts of the hit ratio. */
+static void
+take_lookup(const struct exporter *e, const struct sqt_request_fact *fact)
+{
+    const int hit = SQT_HITS >> fact->class & 1;
+    const char *const made = hit ? "hit" : "miss";
+    const int64_t sent = fact->row[SQT_CELL(requests, sent_bytes)].number;
+    if (!hit && !(SQT_MISSES >> fact->class & 1))
+        return;
+    struct export_child *const child = take_child(e, EXPORT_FAMILY_lookup, fact->row, &made);
+    export_series_add(child, EXPORT_lookup_requests, 1);
+    export_series_add(child, EXPORT_lookup_sent, sent == SQT_CELL_MISSING ? 0 : sent);
+}
+
+static int
+take_has_failed(const union sqt_cell *row)
+{
+    const char *const outcome = row[SQT_CELL(requests, outcome)].text;
+    return outcome == sqt_outcome_names[SQT_OUTCOME_ERROR] || outcome == sqt_outcome_names[SQT_OUTCOME_TIMEOUT];
+}
+
+static void
+take_notes(const struct exporter *e, const struct sqt_notes *notes, const union sqt_cell *row)
+{
+    const int64_t total = row[SQT_CELL(requests, total_ns)].number, sent = row[SQT_CELL(requests, sent_bytes)].number;
+    for (unsigned i = 0; notes && i < notes->count; ++i) {
+        const char *const made[] = {notes->of[i].name, notes->of[i].value};
+        struct export_child *const child = take_child(e, EXPORT_FAMILY_note, row, made);
+        export_series_add(child, EXPORT_note_requests, 1);
+        export_series_add(child, EXPORT_note_duration, total == SQT_CELL_MISSING ? 0 : total);
+        export_series_add(child, EXPORT_note_errors, take_has_failed(row));
+        export_series_add(child, EXPORT_note_sent, sent == SQT_CELL_MISSING ? 0 : sent);
+    }
+}
+
 /* What never got a log line is told by its outcome alone. */
 static void
 exporter_take_request(void *context, const struct sqt_xact *xact)
 {
-    const struct exporter *const e = context;
-    union sqt_cell row[SQT_CELLS(requests)];
+    struct exporter *const e = context;
+    struct sqt_request_fact fact;
+    const union sqt_cell *const row = fact.row;
     exporter_spans_request(context, xact);
+    sqt_request_fact(&fact, xact);
+    exporter_watch_request(e, &fact);
     if (!exporter_counts(e, xact->end))
         return;
-    sqt_request_cells(row, xact);
     struct export_exemplar exemplar = take_exemplar(xact);
     exporter_take_row(e, EXPORT_FAMILY_outcome, row, NULL);
     if (!row[SQT_CELL(requests, class)].text)
@@ -120,6 +167,9 @@ exporter_take_request(void *context, const struct sqt_xact *xact)
     exemplar.value = row[SQT_CELL(requests, total_ns)].number;
     exporter_take_row(e, EXPORT_FAMILY_request, row, &exemplar);
     exporter_take_row(e, EXPORT_FAMILY_server, row, NULL);
+    take_response(e, row);
+    take_notes(e, xact->notes, row);
+    take_lookup(e, &fact);
     take_stages(e, row, &exemplar);
 }
 
@@ -143,10 +193,24 @@ take_wait(void *context, const struct sqt_wait *wait)
     const struct exporter *const e = context;
     union sqt_cell row[SQT_CELLS(waits)];
     exporter_spans_wait(context, wait);
+    top_watch_wait(&((struct exporter *)context)->watch, wait);
     if (!exporter_counts(e, wait->end))
         return;
     sqt_wait_cells(row, wait);
     exporter_take_row(e, EXPORT_FAMILY_service, row, NULL);
+}
+
+static void
+take_swap(void *context, struct sqt_swap *swap)
+{
+    const struct exporter *const e = context;
+    union sqt_cell row[SQT_CELLS(swaps)];
+    struct sqt_row_text text;
+    exporter_spans_swap(context, swap);
+    if (!exporter_counts(e, swap->end))
+        return;
+    sqt_swap_cells(row, swap, &text);
+    exporter_take_row(e, EXPORT_FAMILY_swap, row, NULL);
 }
 
 static void
@@ -170,6 +234,7 @@ take_loop(void *context, const struct sqt_loop_row *pass)
 {
     const struct exporter *const e = context;
     union sqt_cell row[SQT_CELLS(loops)];
+    top_watch_loop(&((struct exporter *)context)->watch, pass);
     if (!exporter_counts(e, pass->end) || pass->unknown)
         return;
     row[SQT_CELL(loops, kid)].number = pass->origin->identity.kid;
@@ -201,6 +266,7 @@ take_loss(void *context, const struct sqt_loss_row *loss)
 {
     const struct exporter *const e = context;
     union sqt_cell row[SQT_CELLS(losses)];
+    top_watch_loss(&((struct exporter *)context)->watch, loss);
     row[SQT_CELL(losses, kid)].number = loss->origin->identity.kid;
     row[SQT_CELL(losses, reason)].text = sqt_loss_reason(loss->reason);
     row[SQT_CELL(losses, records)].number = (int64_t)loss->records;
@@ -224,6 +290,33 @@ take_calls(void *context, const struct sqt_calls_row *calls)
     exporter_take_row(e, EXPORT_FAMILY_flusher, row, NULL);
 }
 
+/* What records themselves count.  Their events are numbered as ours: a number never changes its meaning. */
+static void
+take_traffic(struct exporter *e, const struct sqt_run *run, const union sqt_cell *row)
+{
+    static const struct {
+        unsigned event;
+        enum export_metric metric;
+        int bytes;
+    } counted[] = {
+        {SQT_EV_CLIENT_READ, EXPORT_traffic_received, 1}, {SQT_EV_CONN_ACCEPT, EXPORT_traffic_accepted, 0},
+        {SQT_EV_CONN_CLOSE, EXPORT_traffic_closed, 0},    {SQT_EV_DISPATCH, EXPORT_traffic_dispatched, 0},
+        {SQT_EV_SERVER_READ, EXPORT_traffic_fetched, 1},
+    };
+    enum { COUNTED = sizeof(counted) / sizeof(*counted) };
+    int64_t sums[COUNTED] = {0};
+    struct export_child *child = NULL;
+    for (size_t i = 0; i < run->count; ++i)
+        for (unsigned k = 0; k < COUNTED; ++k)
+            if (run->records[i].event == counted[k].event && !(run->records[i].flags & SQT_FLAG_PART))
+                sums[k] += counted[k].bytes ? (int64_t)(run->records[i].arg & INT32_MAX) : 1;
+    for (unsigned k = 0; k < COUNTED; ++k)
+        if (sums[k]) {
+            child = child ? child : take_child(e, EXPORT_FAMILY_traffic, row, NULL);
+            export_series_add(child, counted[k].metric, sums[k]);
+        }
+}
+
 void
 exporter_take_records(struct exporter *e, const struct sqt_run *run)
 {
@@ -236,8 +329,10 @@ exporter_take_records(struct exporter *e, const struct sqt_run *run)
         e->trace.last_wall_ns = wall + last;
     e->trace.last_ns = last;
     row[SQT_CELL(events, kid)].number = run->origin->identity.kid;
-    if (exporter_counts(e, last))
+    if (exporter_counts(e, last)) {
+        take_traffic(e, run, row);
         export_series_add(take_child(e, EXPORT_FAMILY_tracer, row, NULL), EXPORT_tracer_records, (int64_t)run->count);
+    }
 }
 
 /* ---- the exporter ---- */
@@ -278,6 +373,9 @@ exporter_take_own(struct exporter *e)
 {
     struct export_child *const own = export_series_get(e->series, EXPORT_FAMILY_exporter, NULL);
     export_series_set(own, EXPORT_exporter_up, exporter_reads(e));
+    exporter_flight_take(e);
+    export_series_set(own, EXPORT_exporter_squid, exporter_squid_is_up(e));
+    export_series_set(own, EXPORT_exporter_silent, exporter_silent_processes(e));
     if (e->trace.last_wall_ns)
         export_series_set(own, EXPORT_exporter_last_record, e->trace.last_wall_ns);
     export_series_set(own, EXPORT_exporter_losing, exporter_reads(e) ? (int64_t)sqt_stream_losing(e->trace.stream) : 0);
@@ -298,6 +396,7 @@ const struct sqt_consumer exporter_consumer = {
     .request = exporter_take_request,
     .connection = exporter_take_connection,
     .wait = take_wait,
+    .swap = take_swap,
     .diskop = take_diskop,
     .loop = take_loop,
     .loop_sample = take_loop_sample,

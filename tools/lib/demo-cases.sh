@@ -98,14 +98,17 @@ flagship_case()
     squid_start "$folder" "$prefix"
     fetch "$port" "$origin/flagship" >/dev/null
     sleep 1
+    say "  $1: hits with tracing off (diskd takes half a minute for one)"
     untraced_idle=$(fetch "$port" "$origin/flagship")
     busy_begin "$port"
     untraced_busy=$(fetch "$port" "$origin/flagship")
     stop "$busy_pid"
+    say "  $1, tracing off: idle $untraced_idle ms, busy $untraced_busy ms"
     stop "$squid_pid"
 
     flagship_conf "$folder" "$1" "$port" "sqtrace_log $trace"
     for clients in idle busy; do
+        say "  $1, tracing on: $clients"
         squid_start "$folder" "$prefix"
         if [ $clients = busy ]; then
             busy_begin "$port"

@@ -12,6 +12,19 @@ report_of()
         die "there is no report of $name"
 }
 
+# The report and a picture of the sample, which need no Squid.
+show_sample()
+{
+    if ! (report_of sample "A sample" "$top/doc/sample" && cd "$report/sample" &&
+        sqtrace-dump --quiet --figure=response-time --plot=response-time.gp "$top/doc/sample" &&
+        gnuplot response-time.gp); then
+        say "there is no report of the sample to look at; the demo goes on"
+        return
+    fi
+    say "to look at meanwhile: $report/sample/index.html, the report of a trace that is there already,"
+    say "and $report/sample/response-time.png, a picture that gnuplot drew from response-time.gp beside it"
+}
+
 make_reports()
 {
     report_of flagship "One disk hit, four ways" diskd-idle=traces/diskd-idle diskd-busy=traces/diskd-busy \

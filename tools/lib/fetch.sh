@@ -62,7 +62,7 @@ find_archive()
     tried=
     for url in $(archive_urls "$1"); do
         say "looking for $url"
-        if ! fetch_url "$url" "$archive.part"; then
+        if ! run_logged /dev/null fetch_url "$url" "$archive.part"; then
             tried="$tried
     $url: not to be had"
         elif ! sum_is "$archive.part" "$2"; then

@@ -16,14 +16,16 @@ libsqtrace_from_tree()
     mkdir -p "$lib_build" && echo "$1 $plain" >"$lib_build/tree" || die "$lib_build: cannot make this directory"
     set -- "$plain" "$2" "$3"
     if [ ! -x "$1/configure" ] || [ "$1/configure.ac" -nt "$1/configure" ] || [ "$1/Makefile.am" -nt "$1/Makefile.in" ]; then
-        (cd "$1" && autoreconf -i) >>"$lib_log" 2>&1 || die_with_log "$lib_log" "autoreconf failed"
+        run_logged "$lib_log" autoreconf -i "$1" || die_with_log "$lib_log" "autoreconf failed"
     fi
     if [ ! -f "$lib_build/Makefile" ] || [ "$1/configure" -nt "$lib_build/config.status" ]; then
-        (cd "$lib_build" && "$1/configure" -q --prefix="$lib_prefix" "CFLAGS=-O2 -g") >>"$lib_log" 2>&1 ||
+        run_logged "$lib_log" sh -c 'cd "$1" && "$2/configure" -q --prefix="$3" "CFLAGS=-O2 -g"' - \
+            "$lib_build" "$1" "$lib_prefix" ||
             die_with_log "$lib_log" "configuring libsqtrace failed"
     fi
     # -C keeps the times of files that did not change: Squid's make then has nothing to do.
-    make -C "$lib_build" -j"$3" install-libsqtrace INSTALL="install -C" >>"$lib_log" 2>&1 ||
+    run_counted "$(compiler_runs_ahead "$lib_build" install-libsqtrace)" "$lib_log" \
+        make -C "$lib_build" -j"$3" install-libsqtrace INSTALL="install -C" ||
         die_with_log "$lib_log" "building libsqtrace failed"
     lib_wraps=$(sed -n 's/^wraps=//p' "$lib_prefix/lib/pkgconfig/libsqtrace.pc")
     lib_needs=$(sed -n 's/^Libs:.* -lsqtrace //p' "$lib_prefix/lib/pkgconfig/libsqtrace.pc")

@@ -11,11 +11,11 @@
 #
 # Without root the hunks of that release are printed, as they stand in the patch.
 
-# A release as a number: 6.13 is 6013.
+# A release as a number: 6.13 is 6013000, and 5.4.1 is 5004001.
 function number(text, part)
 {
     split(text, part, ".")
-    return part[1] * 1000 + part[2]
+    return (part[1] * 1000 + part[2]) * 1000 + part[3]
 }
 
 # Whether the releases that text names, such as "5 6.9-6.12 7-", contain this one.
@@ -27,7 +27,7 @@ function covers(text,    spec, n, i, dash, from, to)
         from = dash ? substr(spec[i], 1, dash - 1) : spec[i]
         to = dash ? substr(spec[i], dash + 1) : spec[i]
         if ((from == "" || number(release) >= number(from)) &&
-            (to == "" || number(release) <= number(to) + (to ~ /\./ ? 0 : 999)))
+            (to == "" || number(release) <= number(to) + (to ~ /\./ ? 0 : 999999)))
             return 1
     }
     return 0
@@ -77,6 +77,13 @@ function broken(text)
     tagged = skipped = 1
     next
 }
+# A file that some distributions have taken out: it needs no hooks there.
+/^# optional/ {
+    if ($0 !~ /^# optional: ./)
+        broken("expected `# optional: why'")
+    next_is_optional = tagged = skipped = 1
+    next
+}
 # Where the file is in other releases.
 /^# file / {
     if ($0 !~ /^# file [-0-9. ]+: [^ ]+$/)
@@ -87,12 +94,14 @@ function broken(text)
         target = $NF
     next
 }
-/^#/ && target != "" { broken("expected `# only RELEASES: why' or `# file RELEASES: PATH'") }
+/^#/ && target != "" { broken("expected `# only RELEASES: why' or `# optional: why' or `# file RELEASES: PATH'") }
 /^--- [^ ]|^@@/ { tagged = 0 }
-tagged { broken("expected a line that begins with --- or @@ after `# only'") }
+tagged { broken("expected a line that begins with --- or @@ after `# only' or `# optional'") }
 /^--- [^ ]/ {
     file_is_for = next_is_for
+    file_is_optional = next_is_optional
     next_is_for = 1
+    next_is_optional = 0
     skipped = 1
     next
 }
@@ -108,7 +117,11 @@ tagged { broken("expected a line that begins with --- or @@ after `# only'") }
     next_is_for = 1
     if (skipped)
         next
+    if (next_is_optional)
+        broken("expected a line that begins with --- after `# optional'")
     file[++hunks] = target
+    if (file_is_optional)
+        optional[target] = 1
     name[hunks] = $0
     sub(/^@@ *(-[0-9, ]*\+[0-9, ]*@@)? */, "", name[hunks])
     size[hunks] = 0
@@ -317,7 +330,7 @@ END {
         placed = 0
         there = read_file(root "/" files[f])
         for (h = 1; h <= hunks; h++) {
-            if (file[h] != files[f])
+            if (file[h] != files[f] || (!there && files[f] in optional))
                 continue
             if (!there) {
                 tell(h, "lost", 0, "this file is not there")

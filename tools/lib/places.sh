@@ -42,6 +42,17 @@ make_squid_place()
     fi
 }
 
+# lock_work FOLDER: one build at a time in that folder; says whom it waits for.
+lock_work()
+{
+    exec 9>>"$1/.lock"
+    until flock -n 9; do
+        say "waiting for another sqtrace-build in $1, process $(head -n 1 "$1/.lock"); --work=DIR names another folder"
+        ! flock -w "$say_every" 9 || break
+    done
+    echo $$ >"$1/.lock"
+}
+
 # can_build WHAT FOLDER: dies if sqtrace and Squid cannot be built in FOLDER because of its name.
 can_build()
 {

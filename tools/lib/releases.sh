@@ -15,10 +15,10 @@ known_releases()
     release_lines | cut -d ' ' -f 1 | tr '\n' ' ' | sed 's/ $//'
 }
 
-# The ranges, in one line of text.
+# The ranges, in one line of text.  A range without an end is the head of development.
 known_ranges()
 {
-    release_lines | cut -d ' ' -f 2 | uniq | sed 's/-/ to /' | tr '\n' ',' | sed 's/,$//; s/,/, /g'
+    release_lines | cut -d ' ' -f 2 | uniq | sed '/-/!s/$/ (in development)/; s/-/ to /' | tr '\n' ',' | sed 's/,$//; s/,/, /g'
 }
 
 # The SHA-256 of the archive of release $1, or nothing.
@@ -59,8 +59,9 @@ find_range()
     is_known=no
     found_range=$(
         release_lines | awk -v release="$1" '
-            function number(text, part) { split(text, part, "."); return part[1] * 1000 + part[2] }
-            function major(text) { return int(number(text) / 1000) }
+            # 5.4.1 is between 5.4 and 5.5.
+            function number(text, part) { split(text, part, "."); return (part[1] * 1000 + part[2]) * 1000 + part[3] }
+            function major(text) { return int(number(text) / 1000000) }
             # As text: the numbers 6.1 and 6.10 are the same.
             $1 "" == release "" { print $2, release, "yes"; known = 1; exit }
             major($1) == major(release) { ours = $2 }

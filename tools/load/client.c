@@ -20,9 +20,9 @@
 #include "base/memory.h"
 #include "load.h"
 
-#define REQUEST_MOST 8192 /* bytes of a request */
-#define HEAD_MOST 65536   /* of a response's head */
-#define FAILED_MOST 200   /* connections in a row; if none came about at all, one is enough */
+#define REQUEST_MOST (8192 + LOAD_FIELDS_MOST) /* bytes of a request's head */
+#define HEAD_MOST 65536                        /* of a response's head */
+#define FAILED_MOST 200                        /* connections in a row; if none came about at all, one is enough */
 #define CONNECT_MOST (10 * LOAD_SECOND)
 #define TICKS 10 /* a second, of the limit of bandwidth */
 
@@ -180,7 +180,7 @@ make_request(const struct client *c, char text[static REQUEST_MOST])
         [REQUEST_SINCE_OLDER] = "If-Modified-Since: Sun, 01 Jan 2023 00:00:00 GMT\r\n",
         [REQUEST_RELOAD] = "Cache-Control: no-cache\r\n",
     };
-    char *end = stpcpy(text, "GET ");
+    char *end = stpcpy(text, load->number[LOAD_post] ? "POST " : "GET ");
     if (absolute) {
         end = stpcpy(end, r->place->tls ? "https://" : "http://");
         end = stpcpy(end, r->place->authority);
@@ -192,8 +192,27 @@ make_request(const struct client *c, char text[static REQUEST_MOST])
     if (load->keep != (int)load->minor) /* else as the version has it anyway */
         end = stpcpy(end, load->keep ? "Connection: keep-alive\r\n" : "Connection: close\r\n");
     end = stpcpy(end, kinds[r->kind]);
+    for (size_t i = 0; i < load->field_count; ++i) {
+        end = stpcpy(end, load->fields[i]);
+        end = stpcpy(end, "\r\n");
+    }
+    if (load->number[LOAD_post])
+        end += sprintf(end, "Content-Type: application/octet-stream\r\nContent-Length: %lld\r\n",
+                       (long long)load->number[LOAD_post]);
     end = stpcpy(end, "\r\n");
     return (size_t)(end - text);
+}
+
+/* The body of a POST: what it says does not matter. */
+static void
+put_body(struct client *c)
+{
+    static const char piece[16384] = {'x'};
+    for (size_t left = (size_t)c->all->load->number[LOAD_post]; left;) {
+        const size_t size = left < sizeof(piece) ? left : sizeof(piece);
+        bufferevent_write(c->bev, piece, size);
+        left -= size;
+    }
 }
 
 static void
@@ -213,6 +232,7 @@ transmit(struct client *c)
         written = 0; /* the buffers will meet the same error */
     if ((size_t)written < size)
         bufferevent_write(c->bev, text + written, size - (size_t)written);
+    put_body(c);
 }
 
 /* ---- the response ---- */

@@ -177,6 +177,8 @@ void stats_free(struct load *load);
 /* Requests that were not sent on time or not at all; whether that are too many. */
 uint64_t stats_unsent(const struct phase_stats *stats);
 int stats_invalid(const struct load *load);
+/* Whether there were responses, and each had a bad status. */
+int stats_all_refused(const struct load *load);
 uint64_t stats_errors(const struct phase_stats *stats);
 
 /* ---- the origin ---- */
@@ -194,6 +196,10 @@ void origin_free(struct origin *origin);
 
 /* ---- all ---- */
 
+/* Bytes of header fields of the command line, and of a body that is sent. */
+#define LOAD_FIELDS_MOST 8192
+#define LOAD_POST_MOST (16 << 20)
+
 struct load {
     const char *given[LOAD_OPTIONS]; /* what the command line says */
     const char *value[LOAD_OPTIONS]; /* the same, with presets */
@@ -201,6 +207,8 @@ struct load {
     double real[LOAD_OPTIONS];
     const char **words;
     size_t word_count;
+    const char **fields; /* header fields that each request has */
+    size_t field_count;
     const struct workload *workload;
     struct places listen, servers, proxy;
     unsigned minor; /* of HTTP/1.x */

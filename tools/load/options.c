@@ -58,8 +58,8 @@ load_help(FILE *to)
     for (unsigned i = 0; i < sizeof(presets) / sizeof(*presets); ++i)
         fprintf(to, "%s %s: --%s=%s", i ? "," : ";", load_workloads[presets[i].workload].name,
                 load_option_infos[presets[i].option].name, presets[i].text);
-    fputs("\n\nexit status: 0 done; 1 could not, or a body was wrong; 2 usage; 3 done, but the run is invalid: more\n"
-          "than 1 % of the requests could not be sent on time, or no response came\n",
+    fputs("\n\nexit status: 0 done; 1 could not, or a body was wrong; 2 usage; 3 done, but the run is invalid: "
+          "more than 1 % of the requests were late, or no response was good\n",
           to);
 }
 
@@ -150,18 +150,45 @@ take_http(struct load *load, const struct options *o)
     return 0;
 }
 
+/* Header fields of the command line: a name, a colon, and no line break, which would end the head. */
+static int
+take_fields(const struct load *load, const struct options *o)
+{
+    static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~";
+    size_t size = 0;
+    for (size_t i = 0; i < load->field_count; ++i) {
+        const char *const field = load->fields[i];
+        const size_t name = strspn(field, token);
+        if (!name || field[name] != ':' || strpbrk(field, "\r\n"))
+            return options_fail(o, "--header: '%s': expected NAME: VALUE in one line", field);
+        size += strlen(field) + 2;
+    }
+    return size <= LOAD_FIELDS_MOST ? 0 : options_fail(o, "--header: more than %d bytes of fields", LOAD_FIELDS_MOST);
+}
+
 int
 load_parse(struct load *load, int argc, char **argv, char *error, size_t error_size)
 {
     memset(load, 0, sizeof(*load));
     load->distributions.budget = (size_t)1 << 22;
     load->words = sqt_zeroed((size_t)argc + 1, sizeof(*load->words));
-    struct options taken = {
-        load_option_infos,      LOAD_OPTIONS, load->given, load->words, 0, error, error_size, 0, NULL, 0,
-        {LOAD_OPTIONS, NULL, 0}};
+    load->fields = sqt_zeroed((size_t)argc + 1, sizeof(*load->fields));
+    struct options taken = {load_option_infos,
+                            LOAD_OPTIONS,
+                            load->given,
+                            load->words,
+                            0,
+                            error,
+                            error_size,
+                            LOAD_header,
+                            load->fields,
+                            0,
+                            {LOAD_OPTIONS, NULL, 0},
+                            {LOAD_OPTIONS, NULL, 0}};
     if (options_take(&taken, argc, argv) != 0)
         return -1;
     load->word_count = taken.word_count;
+    load->field_count = taken.repeat_count;
     if (load->given[LOAD_help] || load->given[LOAD_version])
         return 0;
     taken.given = load->value;
@@ -175,6 +202,12 @@ load_parse(struct load *load, int argc, char **argv, char *error, size_t error_s
         take_places(load, &taken, LOAD_server, &load->servers) != 0 ||
         take_places(load, &taken, LOAD_proxy, &load->proxy) != 0)
         return -1;
+    if (take_fields(load, &taken) != 0)
+        return -1;
+    if (load->number[LOAD_post] > LOAD_POST_MOST)
+        return options_fail(&taken, "--post: '%s': too large", load->value[LOAD_post]);
+    if (load->number[LOAD_duration] && !load->given[LOAD_requests])
+        load->number[LOAD_requests] = 0;
     if (load->proxy.count > 1)
         return options_fail(&taken, "--proxy: expected one address");
     if (load->given[LOAD_origin] && load->word_count)

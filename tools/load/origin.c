@@ -220,6 +220,13 @@ not_modified(const struct sqt_head *h)
     return strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &parts) && timegm(&parts) >= LAST_MODIFIED_S;
 }
 
+static int
+is_post(const struct sqt_head *h)
+{
+    return h->method_length == 4 && memcmp(h->method, "POST", 4) == 0 && !h->chunked && h->length >= 0 &&
+           h->length <= LOAD_POST_MOST;
+}
+
 static enum step
 answer(struct peer *p, const struct sqt_head *h)
 {
@@ -234,7 +241,7 @@ answer(struct peer *p, const struct sqt_head *h)
     if (sqt_object_parse(&p->object, h->path, h->path_length) != 0) {
         memset(&p->object, 0, sizeof(p->object));
         p->status = 404;
-    } else if (!is_get && !is_head) {
+    } else if (!is_get && !is_head && !is_post(h)) {
         p->status = 405;
         p->lasts = 0; /* a body may follow */
     } else if (luck < load->real[LOAD_errors]) {
@@ -258,6 +265,13 @@ answer(struct peer *p, const struct sqt_head *h)
     return WAITS;
 }
 
+/* Of the request; a POST is answered when all of it is there. */
+static size_t
+body_size(const struct sqt_head *h)
+{
+    return is_post(h) ? (size_t)h->length : 0;
+}
+
 static enum step
 read_request(struct peer *p)
 {
@@ -273,9 +287,12 @@ read_request(struct peer *p)
     const char *const text = (const char *)evbuffer_pullup(input, (ev_ssize_t)size);
     if (!text || sqt_head_request(&head, text, size) != 0)
         return peer_gone(p);
+    const size_t body = body_size(&head);
+    if (evbuffer_get_length(input) < size + body)
+        return p->eof ? peer_gone(p) : WAITS;
     const enum step step = answer(p, &head);
     if (step != GONE)
-        evbuffer_drain(input, size);
+        evbuffer_drain(input, size + body);
     return step;
 }
 

@@ -170,6 +170,10 @@ load_main_measure(struct load *load)
         failed |= load_fail(load, "bodies were not those of their URLs") != 0;
     if (failed)
         return LOAD_FAILED;
+    if (!load_stop && stats_all_refused(load)) {
+        load_fail(load, "the run is invalid: each response was an error; the first was a %s", load->first_error);
+        return LOAD_INVALID;
+    }
     if (load_stop || !stats_invalid(load))
         return LOAD_DONE;
     if (load->origin_pid && load_is_losing_origin(load))
@@ -220,6 +224,7 @@ load_free(struct load *load)
     SSL_CTX_free(load->server_tls);
     if (load->counts)
         munmap(load->counts, sizeof(*load->counts));
+    free(load->fields);
     free(load->words);
 }
 
@@ -238,7 +243,7 @@ main(int argc, char **argv)
         fprintf(stderr, "sqtrace-load: %s\n", error);
         status = LOAD_USAGE;
     } else if (load.given[LOAD_help]) {
-        load_help(stdout);
+        options_print_help(load_help);
         status = options_told();
     } else if (load.given[LOAD_version]) {
         puts("sqtrace-load " PACKAGE_VERSION);

@@ -109,6 +109,17 @@ stats_invalid(const struct load *load)
     return unsent * 100 > due || !heads;
 }
 
+int
+stats_all_refused(const struct load *load)
+{
+    uint64_t heads = 0, refused = 0;
+    for (unsigned i = 0; i < load->phase_count; ++i) {
+        heads += load->stats[i].heads;
+        refused += load->stats[i].errors[LOAD_ERROR_status];
+    }
+    return heads && heads == refused;
+}
+
 void
 stats_free(struct load *load)
 {

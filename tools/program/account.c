@@ -87,13 +87,26 @@ static void
 process_comments(struct sqt_sink *sink, const struct sqt_stream *stream)
 {
     const size_t count = sqt_stream_origins(stream);
-    char text[160];
+    char text[320];
+    int told = 0; /* what no attached one shows */
     for (size_t i = 0; i < count && i < TOLD_PROCESSES; ++i) {
-        const struct sqt_identity *const who = &sqt_stream_origin(stream, i)->identity;
+        const struct sqt_origin *const origin = sqt_stream_origin(stream, i);
+        const struct sqt_identity *const who = &origin->identity;
+        const char *const attached = sqt_origin_text(origin, SQT_DEF_ATTACHED, 0);
         if (!i || strcmp(who->squid_version, sqt_stream_origin(stream, i - 1)->identity.squid_version) != 0)
             sqt_sink_comment(sink, "squid", who->squid_version);
         snprintf(text, sizeof(text), "kid %u, %s, pid %u", who->kid, account_kid_kind(who->kid_kind), who->pid);
         sqt_sink_comment(sink, "process", text);
+        if (attached) {
+            snprintf(text, sizeof(text), "from outside, by sqtrace-attach, to the program with build id %.128s",
+                     attached);
+            sqt_sink_comment(sink, "attached", text);
+            if (!told++)
+                sqt_sink_comment(
+                    sink, "not seen",
+                    "status, method, names, ids of access.log, accepts, other threads' disk operations, the "
+                    "event loop, the machine; a patched Squid shows them");
+        }
     }
     if (count > TOLD_PROCESSES) {
         snprintf(text, sizeof(text), "and %zu more", count - TOLD_PROCESSES);

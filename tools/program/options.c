@@ -5,8 +5,10 @@
 #include "options.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "base/visible.h"
 
@@ -52,6 +54,8 @@ options_take_value(struct options *o, unsigned i, const char *value, const char 
         o->repeats[o->repeat_count++] = o->given[i];
     if (o->also.values && i == o->also.option)
         o->also.values[o->also.count++] = o->given[i];
+    if (o->third.values && i == o->third.option)
+        o->third.values[o->third.count++] = o->given[i];
     return value ? 1 : 2;
 }
 
@@ -127,6 +131,63 @@ options_help(FILE *to, const struct option_info *infos, unsigned count)
                  infos[i].value);
         fprintf(to, "  %-20s  %s\n", option, infos[i].doc);
     }
+}
+
+/* ---- lines that fit ---- */
+
+#define FOLD_WIDE 79
+/* Explanations of options stand behind so many columns. */
+#define FOLD_INDENT 24
+
+/* Where a line goes on that is folded: below what stands behind its first wide gap, as an option's explanation does. */
+static size_t
+fold_indent(const char *line, size_t length)
+{
+    size_t at = strspn(line, " ");
+    const size_t first = at;
+    while (at + 2 < length && at < FOLD_INDENT && !(line[at] == ' ' && line[at + 1] == ' '))
+        ++at;
+    if (at + 2 >= length || at >= FOLD_INDENT)
+        return first && line[first] == '-' ? FOLD_INDENT : first;
+    return at + strspn(line + at, " ");
+}
+
+/* Puts a line, of which so many bytes, in pieces that fit. */
+static void
+fold_line(FILE *to, const char *line, size_t length)
+{
+    const size_t indent = fold_indent(line, length);
+    size_t used = 0;
+    for (size_t at = 0; at < length;) {
+        const size_t spaces = strspn(line + at, " "), word = strcspn(line + at + spaces, " \n");
+        if (used > indent && used + spaces + word > FOLD_WIDE) {
+            fprintf(to, "\n%*s", (int)indent, "");
+            used = indent;
+        } else {
+            fprintf(to, "%*s", (int)spaces, "");
+            used += spaces;
+        }
+        fprintf(to, "%.*s", (int)word, line + at + spaces);
+        used += word;
+        at += spaces + word;
+    }
+    putc('\n', to);
+}
+
+void
+options_print_help(void (*help)(FILE *to))
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const whole = sqt_text_stream(&text, &size);
+    help(whole);
+    fclose(whole);
+    for (const char *line = text; *line;) {
+        const size_t length = strcspn(line, "\n");
+        fold_line(stdout, line, length);
+        line += length + (line[length] == '\n');
+    }
+    free(text);
 }
 
 int

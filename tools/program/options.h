@@ -40,7 +40,8 @@ struct options {
     unsigned repeatable;  /* the option whose values are all kept, in repeats */
     const char **repeats; /* room for all words; NULL: of each option the last value counts */
     size_t repeat_count;
-    struct option_values also; /* another such option */
+    struct option_values also;  /* another such option */
+    struct option_values third; /* and another */
 };
 
 /* Each returns 0, or -1 with a line in error. */
@@ -56,5 +57,8 @@ int options_told(void);
 
 /* A line for each option. */
 void options_help(FILE *to, const struct option_info *infos, unsigned count);
+
+/* Prints what a program's --help says on the standard output, in lines of at most 79 columns. */
+void options_print_help(void (*help)(FILE *to));
 
 #endif

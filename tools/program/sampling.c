@@ -40,6 +40,7 @@ sampling_take(const struct options *o, const unsigned numbers[SAMPLING_OPTIONS],
         if (o->given[numbers[i]])
             return options_fail(o, "--%s goes with %s", o->infos[numbers[i]].name, needs);
     sampling->failed = o->given[numbers[SAMPLING_FAILED]] != NULL;
+    sampling->stages = o->given[numbers[SAMPLING_STAGES]] != NULL;
     sampling->rest = sqt_otlp_threshold(0);
     if (options_number(o, numbers[SAMPLING_SLOW], SQT_UNITS_TIME, SECOND, 1, &sampling->slow) != 0 ||
         sampling_share(o, numbers[SAMPLING_SAMPLE], &sampling->head) != 0 ||

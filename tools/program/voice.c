@@ -21,6 +21,8 @@ static void
 voice_line(struct program_voice *voice, const char *format, va_list arguments)
 {
     char text[2048], line[4096];
+    if (voice->silent)
+        return;
     program_clear(voice);
     vsnprintf(text, sizeof(text), format, arguments);
     fprintf(stderr, "%s: %s\n", voice->program, sqt_visible_text(line, sizeof(line), text));

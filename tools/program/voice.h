@@ -8,6 +8,7 @@
 struct program_voice {
     const char *program;
     int quiet;    /* errors only */
+    int silent;   /* no errors either */
     int watched;  /* somebody looks at the standard error */
     int progress; /* a line of it stands there */
 };

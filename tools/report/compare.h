@@ -33,4 +33,12 @@ char *compared_words(const struct compared *row);
 /* What is to be said of the class whose rows begin at first; to be freed. */
 char *compared_sentence(const struct comparison *comparison, size_t first);
 
+/* All requests of a trace.  class: of the request in the row. */
+struct report_whole *whole_new(void);
+void whole_take(struct report_whole *whole, const union sqt_cell *row, enum sqt_class class);
+void whole_finish(struct report_whole *whole);
+void whole_free(struct report_whole *whole);
+/* Sentences on all requests of both: the first says whether b is better than a. */
+void compare_whole(struct lines *lines, const struct report_trace *a, const struct report_trace *b);
+
 #endif

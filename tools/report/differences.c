@@ -66,6 +66,21 @@ differences_sentences(struct page *page, const struct comparison *c)
     }
 }
 
+/* All requests: whether the change was good, and what differs. */
+static void
+differences_whole(struct page *page, const struct comparison *c)
+{
+    struct lines lines = {0};
+    compare_whole(&lines, c->a, c->b);
+    page_put(page, "verdict", "text", lines.text[0], NULL);
+    page_put(page, "list-begin", NULL);
+    for (size_t i = 1; i < lines.count; ++i)
+        page_put(page, "list-item", "text", lines.text[i], NULL);
+    page_put(page, "list-end", NULL);
+    lines_free(&lines);
+    page_put(page, "note", "text", "By class:", NULL);
+}
+
 void
 index_differences(const struct report *r, struct page *page)
 {
@@ -77,6 +92,7 @@ index_differences(const struct report *r, struct page *page)
         compare(&c, &r->traces[0], &r->traces[i]);
         snprintf(title, sizeof(title), "From %s to %s", c.a->label, c.b->label);
         page_put(page, "heading", "text", title, NULL);
+        differences_whole(page, &c);
         page_put(page, "list-begin", NULL);
         differences_sentences(page, &c);
         page_put(page, "list-end", NULL);

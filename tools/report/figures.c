@@ -62,7 +62,7 @@ put_word(FILE *to, const char *word)
 static void
 put_dump(FILE *to, const struct report *r, const struct report_trace *t, const struct sqt_table *figure)
 {
-    static const enum report_option passed[] = {REPORT_since, REPORT_until, REPORT_kid,
+    static const enum report_option passed[] = {REPORT_since, REPORT_until, REPORT_lookback,  REPORT_kid,
                                                 REPORT_group, REPORT_peak,  REPORT_log_format};
     fprintf(to, "sqtrace-dump --%s=%s", figure->figure ? "figure" : "table", figure->name);
     for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); ++i)

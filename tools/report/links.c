@@ -157,9 +157,10 @@ index_requests(struct page *page)
 int
 index_files(struct report *r)
 {
-    static const char *const files[] = {
-        "style.css",      "report.js",        "browse/browse.css", "browse/charts.css",   "browse/data.js",
-        "browse/view.js", "browse/charts.js", "browse/heat.js",    "browse/waterfall.js", "browse/list.js"};
+    static const char *const files[] = {"style.css",         "report.js",      "browse/browse.css",
+                                        "browse/charts.css", "browse/data.js", "browse/view.js",
+                                        "browse/charts.js",  "browse/heat.js", "browse/waterfall.js",
+                                        "browse/address.js", "browse/list.js"};
     int failed = 0;
     for (unsigned i = 0; i < sizeof(files) / sizeof(*files) && !failed; ++i) {
         const char *const slash = strrchr(files[i], '/');

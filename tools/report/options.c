@@ -201,8 +201,8 @@ report_parse(struct report *r, int argc, char **argv, char *error, size_t error_
     r->words = sqt_zeroed((size_t)argc + 1, sizeof(*r->words));
     const char **const logs = r->logs = sqt_zeroed((size_t)argc + 1, sizeof(*logs));
     struct options taken = {
-        report_option_infos,         REPORT_OPTIONS, r->given, r->words, 0, error, error_size, 0, NULL, 0,
-        {REPORT_access_log, logs, 0}};
+        report_option_infos,          REPORT_OPTIONS,           r->given, r->words, 0, error, error_size, 0, NULL, 0,
+        {REPORT_access_log, logs, 0}, {REPORT_OPTIONS, NULL, 0}};
     const struct options *const o = &taken;
     if (options_take(&taken, argc, argv) != 0)
         return -1;
@@ -214,7 +214,7 @@ report_parse(struct report *r, int argc, char **argv, char *error, size_t error_
     if (take_logs(r, o) != 0 || join_logs(r, o) != 0)
         return -1;
     if (take_figures(r, o) != 0 || moment_take(o, REPORT_since, &r->since) != 0 ||
-        moment_take(o, REPORT_until, &r->until) != 0 ||
+        moment_take(o, REPORT_until, &r->until) != 0 || program_window_take(o, REPORT_lookback, &r->window) != 0 ||
         options_number(o, REPORT_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0 ||
         options_number(o, REPORT_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||
         options_number(o, REPORT_kid, SQT_UNITS_NONE, 1, 0, &r->kid) != 0)
@@ -226,7 +226,13 @@ report_parse(struct report *r, int argc, char **argv, char *error, size_t error_
     if (!r->trace_count)
         return options_fail(o, "no trace given: name a segment, a ring, a directory of them, or -; or an access.log by "
                                "--access-log=FILE");
-    if (!r->given[REPORT_output] || !*r->given[REPORT_output])
+    if (r->given[REPORT_verdict] && (r->given[REPORT_output] || r->given[REPORT_single] || r->given[REPORT_figures]))
+        return options_fail(
+            o, "--verdict prints text and makes no report: it does not go with --output, --single-file and "
+               "--figures");
+    if (r->given[REPORT_verdict])
+        r->figure_count = 0;
+    else if (!r->given[REPORT_output] || !*r->given[REPORT_output])
         return options_fail(o, "no %s given: -o %s names the one to make", r->given[REPORT_single] ? "file" : "folder",
                             r->given[REPORT_single] ? "FILE" : "DIR");
     return 0;

@@ -7,10 +7,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/digits.h"
 #include "base/memory.h"
+#include "compare.h"
 #include "index.h"
 #include "report.h"
 
@@ -133,6 +135,7 @@ take_request(void *context, const union sqt_cell *row)
     const int64_t unaccounted = row[SQT_CELL(requests, unaccounted_ns)].number;
     parts[SQT_STAGES] = unaccounted == SQT_CELL_MISSING ? 0 : unaccounted;
     sqt_sections_add(&t->classes[class], row[SQT_CELL(requests, total_ns)].number, parts);
+    whole_take(t->whole, row, class);
     return 1;
 }
 
@@ -212,12 +215,24 @@ open_series(struct report_trace *t, struct series *s, const struct sqt_table *ta
     return fd < 0 ? -1 : 0;
 }
 
+/* What of the trace was read, unless it was all. */
+static void
+report_window_comments(const struct report_trace *t, struct series *s)
+{
+    char text[512];
+    if (program_window_text(&t->window, t->records, text, sizeof(text)))
+        sqt_sink_comment(&s->sink, "window", text);
+    if (program_window_missing(&t->window, text, sizeof(text)))
+        sqt_sink_comment(&s->sink, "lookback", text);
+}
+
 /* failed: something else was already, and is enough to say. */
 static int
 close_series(struct report_trace *t, struct series *s, const struct sqt_pass *pass, int failed)
 {
     sqt_sink_header(&s->sink);
-    account_tail(&s->sink, &t->account, sqt_pass_last_ns(pass), sqt_pass_records(pass));
+    report_window_comments(t, s);
+    account_tail(&s->sink, &t->account, t->length, sqt_pass_records(pass));
     sqt_sink_finish(&s->sink);
     if (close(s->sink.out.fd) != 0 && !s->sink.out.error)
         s->sink.out.error = errno;
@@ -239,11 +254,19 @@ no_note(void *context, const char *key, const char *text)
 /* ---- the pass ---- */
 
 static void
-show(struct report_trace *t, const struct sqt_pass *pass, const struct sqt_extent *extent)
+show(struct report_trace *t, const struct sqt_pass *pass, const struct timespec *began)
 {
-    const double all = extent->records ? (double)extent->records : 1, read = (double)sqt_pass_records(pass);
-    report_progress(t->report, "reading %s%s%.1f M records, %.0f %%", t->label, *t->label ? ": " : "", read / 1e6,
-                    read < all ? 100 * read / all : 100);
+    char text[512];
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const double seconds = (double)(now.tv_sec - began->tv_sec) + (double)(now.tv_nsec - began->tv_nsec) / 1e9;
+    if (seconds < 1)
+        return;
+    if (t->of_log)
+        snprintf(text, sizeof(text), "reading %.1f M lines", (double)sqt_pass_records(pass) / 1e6);
+    else
+        program_window_progress(&t->window, sqt_pass_records(pass), seconds, text, sizeof(text));
+    report_progress(t->report, "%s%s%s", t->label, *t->label ? ": " : "", text);
 }
 
 static int
@@ -254,19 +277,21 @@ read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs
     struct sqt_pass *const pass = sqt_pass_new(jobs, count, &also, crew);
     if (t->log_count)
         sqt_pass_join(pass, sqt_stream_logged, stream);
-    struct sqt_extent extent;
+    struct timespec began;
     struct sqt_run run;
     unsigned runs = 0;
-    sqt_stream_extent(stream, &extent);
-    while (!report_stop && sqt_stream_next(stream, &run)) {
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    if (t->window.used)
+        sqt_pass_stop_early(pass, t->window.window.since, t->window.window.until);
+    while (!report_stop && !sqt_pass_done(pass) && sqt_stream_next(stream, &run)) {
         sqt_pass_run(pass, &run);
         if (++runs % 64 == 0)
-            show(t, pass, &extent);
+            show(t, pass, &began);
     }
     describe_origins(t, stream);
     sqt_pass_finish(pass);
     account_finish(&t->account);
-    t->length = sqt_pass_last_ns(pass);
+    t->length = program_window_length(&t->window, stream, sqt_pass_last_ns(pass));
     t->records = sqt_pass_records(pass);
     int failed = report_stop != 0;
     for (size_t i = 0; i < t->report->figure_count; ++i)
@@ -274,6 +299,7 @@ read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs
     sqt_pass_free(pass);
     for (unsigned c = 0; c < SQT_CLASSES; ++c)
         sqt_sections_finish(&t->classes[c]);
+    whole_finish(t->whole);
     return failed ? -1 : 0;
 }
 
@@ -289,15 +315,18 @@ static const struct {
 
 /* What --since and --until mean in this trace. */
 static int
-report_window(struct report *r, struct report_trace *t, const struct sqt_stream *stream)
+report_window(struct report *r, struct report_trace *t, struct sqt_stream *stream)
 {
     struct sqt_extent extent;
     char error[512];
     sqt_stream_extent(stream, &extent);
     const struct moment_trace trace = {.start_ns = (int64_t)t->start_ns,
                                        .last_ns = extent.records ? extent.last_ns : -1};
-    if (moment_window(&r->since, &r->until, &trace, &t->since, &t->until, error, sizeof(error)) == 0)
+    if (moment_window(&r->since, &r->until, &trace, &t->since, &t->until, error, sizeof(error)) == 0) {
+        t->window = r->window;
+        program_window_begin(&t->window, stream, t->since, t->until, PROGRAM_WINDOW_THINGS);
         return 0;
+    }
     return report_fail(r, "%s", error);
 }
 
@@ -351,7 +380,8 @@ report_read(struct report *r, struct report_trace *t)
     t->set.budget = BUDGET;
     for (unsigned c = 0; c < SQT_CLASSES; ++c)
         t->classes[c].set = &t->set;
-    t->series = sqt_zeroed(r->figure_count, sizeof(*t->series));
+    t->whole = whole_new();
+    t->series = sqt_zeroed(r->figure_count + 1, sizeof(*t->series));
     t->browse = browse_new();
     struct sqt_job *const jobs = sqt_zeroed(r->figure_count + OTHERS, sizeof(*jobs));
     int failed = 0;
@@ -376,7 +406,8 @@ report_read(struct report *r, struct report_trace *t)
     }
     struct sqt_crew *const crew = sqt_crew_new(sqt_processors() - 1);
     sqt_stream_share(stream, crew);
-    failed = failed || read_all(t, stream, jobs, r->figure_count + OTHERS, crew) != 0 || write_browse(t) != 0;
+    failed = failed || read_all(t, stream, jobs, r->figure_count + OTHERS, crew) != 0 ||
+             (!r->given[REPORT_verdict] && write_browse(t) != 0);
     t->problems = sqt_stream_problems(stream);
     if (t->of_log)
         t->log_lines = sqt_stream_log(stream)->lines;

@@ -12,6 +12,7 @@
  *   overlay.c            a script for a figure with a curve for each trace
  *   words.c              numbers and sentences
  *   compare.c            differences between traces
+ *   verdict.c            whether a change was good, over all requests
  *   page/                fragments of HTML with values and files put in
  *   index.c              index.html
  *   figures.c            its figures
@@ -34,6 +35,7 @@
 #include "../program/moment.h"
 #include "../program/options.h"
 #include "../program/voice.h"
+#include "../program/window.h"
 
 enum report_status { REPORT_DONE = 0, REPORT_FAILED = 1, REPORT_USAGE = 2, REPORT_PARTLY = 3 };
 
@@ -96,7 +98,8 @@ struct report_trace {
     uint64_t log_lines;   /* that were understood */
     uint64_t start_ns;    /* wall time */
     int64_t since, until; /* ns, what the options mean in this trace */
-    int64_t length;       /* ns */
+    struct program_window window;
+    int64_t length; /* ns */
     uint64_t records;
     unsigned problems;
     struct account account;
@@ -105,11 +108,12 @@ struct report_trace {
     uint64_t requests, left_out;
     struct sqt_distributions set;
     struct sqt_sections classes[SQT_CLASSES];
-    struct lines findings;  /* what takes more time than it should, and what to do: a line each */
-    struct lines behind;    /* for each of them: the filter of its requests */
-    char *first;            /* the first of them without what to do; NULL: nothing takes more than it should */
-    struct lines disks;     /* sentences on cache_dirs */
-    int64_t disk_shares[3]; /* queue, service, notice of the cache_dir that `summary` is at */
+    struct report_whole *whole; /* all requests: verdict.c */
+    struct lines findings;      /* what takes more time than it should, and what to do: a line each */
+    struct lines behind;        /* for each of them: the filter of its requests */
+    char *first;                /* the first of them without what to do; NULL: nothing takes more than it should */
+    struct lines disks;         /* sentences on cache_dirs */
+    int64_t disk_shares[3];     /* queue, service, notice of the cache_dir that `summary` is at */
     struct lines broken, unusual, held; /* sentences on what does not hold, on what is worth a look, and on the rest */
     struct browse *browse;              /* while it is read */
     struct browse_counts browsed;       /* of the requests that the page has */
@@ -125,9 +129,10 @@ struct report {
     const struct sqt_table **figures;
     size_t figure_count;
     struct moment since, until;
-    int64_t group, peak; /* ns */
-    int64_t kid;         /* -1: all */
-    int of_log;          /* there is no trace: all is from access.log */
+    struct program_window window; /* what --lookback says */
+    int64_t group, peak;          /* ns */
+    int64_t kid;                  /* -1: all */
+    int of_log;                   /* there is no trace: all is from access.log */
 
     char *folder;        /* what it is to be called; with --single-file, the file */
     char *making;        /* the folder that is made meanwhile */

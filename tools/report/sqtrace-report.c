@@ -28,7 +28,7 @@ main(int argc, char **argv)
         fprintf(stderr, "sqtrace-report: %s\n", error);
         status = REPORT_USAGE;
     } else if (report.given[REPORT_help]) {
-        report_help(stdout);
+        options_print_help(report_help);
         status = options_told();
     } else if (report.given[REPORT_version]) {
         puts("sqtrace-report " PACKAGE_VERSION);

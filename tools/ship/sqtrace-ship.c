@@ -16,7 +16,7 @@ main(int argc, char **argv)
         fprintf(stderr, "sqtrace-ship: %s\n", error);
         status = SHIP_USAGE;
     } else if (request.given[SHIP_help]) {
-        ship_help(stdout);
+        options_print_help(ship_help);
         status = options_told();
     } else if (request.given[SHIP_version]) {
         puts("sqtrace-ship " PACKAGE_VERSION);

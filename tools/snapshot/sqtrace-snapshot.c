@@ -16,7 +16,7 @@ main(int argc, char **argv)
         fprintf(stderr, "sqtrace-snapshot: %s\n", error);
         status = SNAPSHOT_USAGE;
     } else if (request.given[SNAPSHOT_help]) {
-        snapshot_help(stdout);
+        options_print_help(snapshot_help);
         status = options_told();
     } else if (request.given[SNAPSHOT_version]) {
         puts("sqtrace-snapshot " PACKAGE_VERSION);

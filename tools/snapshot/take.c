@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/digits.h"
 #include "base/human.h"
@@ -66,9 +67,9 @@ take_wants(const struct take *take, const struct sqt_file *file)
 
 /* ---- one file ---- */
 
-/* Copies the bytes from `at` to `end`. */
+/* Copies the bytes from `at` to `end`, so much nearer to the start of the file. */
 static int
-take_copy_bytes(struct take *take, int from, int to, uint64_t at, uint64_t end)
+take_copy_moved(struct take *take, int from, int to, uint64_t at, uint64_t end, uint64_t moved)
 {
     static char bytes[1 << 17];
     while (at < end) {
@@ -80,11 +81,17 @@ take_copy_bytes(struct take *take, int from, int to, uint64_t at, uint64_t end)
             errno = got ? errno : EIO;
             return -1;
         }
-        if (snapshot_out_write(&take->out, to, bytes, (size_t)got, at) != 0)
+        if (snapshot_out_write(&take->out, to, bytes, (size_t)got, at - moved) != 0)
             return -1;
         at += (uint64_t)got;
     }
     return 0;
+}
+
+static int
+take_copy_bytes(struct take *take, int from, int to, uint64_t at, uint64_t end)
+{
+    return take_copy_moved(take, from, to, at, end, 0);
 }
 
 /* The same of a file's first `size` bytes, whose holes stay holes. */
@@ -106,6 +113,38 @@ take_copy_data(struct take *take, int from, int to, uint64_t size)
     return ftruncate(to, (off_t)size);
 }
 
+/* A segment that does not begin with its first block is not the first of its ring.  Returns 0, or -1 with errno. */
+static int
+take_copy_header(struct take *take, int from, int to, uint64_t size, int cut)
+{
+    struct sqt_segment_header header;
+    if (!cut || size != sizeof(header))
+        return take_copy_bytes(take, from, to, 0, size);
+    if (pread(from, &header, sizeof(header), 0) != (ssize_t)sizeof(header)) {
+        errno = EIO;
+        return -1;
+    }
+    header.sequence += header.sequence == 0;
+    header.crc = 0;
+    header.crc = (uint32_t)crc32(0, (const Bytef *)&header, sizeof(header));
+    return snapshot_out_write(&take->out, to, &header, sizeof(header), 0);
+}
+
+/* Copies the pieces one behind the other; the first begins with the header.  Returns 0, or -1 with errno. */
+static int
+take_copy_pieces(struct take *take, int from, int to, const struct sqt_piece *pieces, size_t count, int cut)
+{
+    const uint64_t head = sizeof(struct sqt_segment_header);
+    uint64_t moved = 0; /* how much nearer to the start of the file a piece comes */
+    int result = take_copy_header(take, from, to, head, cut);
+    for (size_t i = 0; i < count && result == 0; ++i) {
+        const uint64_t at = i ? pieces[i].at : head;
+        moved += i ? at - pieces[i - 1].end : 0;
+        result = take_copy_moved(take, from, to, at, pieces[i].end, moved);
+    }
+    return result;
+}
+
 /* Whether it is still that segment, and not another file that somebody put there: 1, or 0 with errno. */
 static int
 take_is_segment(int fd, const struct sqt_file *file)
@@ -125,12 +164,17 @@ take_copy(struct take *take, const struct sqt_file *file, const char *name)
 {
     const int from = sqt_open_regular(AT_FDCWD, file->name, O_RDONLY, NULL);
     const int to = from >= 0 && take_is_segment(from, file) ? snapshot_out_create(&take->out, name, from) : -1;
+    struct sqt_piece *pieces = NULL;
     struct stat st;
-    int result = to >= 0 && fstat(from, &st) == 0 ? 0 : -1;
-    if (result == 0)
+    int cut, result = to >= 0 && fstat(from, &st) == 0 ? 0 : -1;
+    const size_t count = result == 0 ? sqt_file_pieces(file, take->since, take->until, &pieces, &cut) : 0;
+    if (count)
+        result = take_copy_pieces(take, from, to, pieces, count, cut);
+    else if (result == 0)
         result = take_copy_data(take, from, to,
                                 file->last && file->whole != UINT64_MAX ? file->whole : (uint64_t)st.st_size);
     const int cause = errno;
+    free(pieces);
     if (from >= 0)
         close(from);
     if (to >= 0 && snapshot_out_finish(to) != 0)

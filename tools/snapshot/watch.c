@@ -17,12 +17,15 @@
 #include "row/facts.h"
 #include "row/where.h"
 
+#include "base/idmap.h"
 #include "snapshot.h"
 
 #define SECOND INT64_C(1000000000)
 #define WATCH_LOOK_MS 100
 /* What is read of the time before the start: requests that are open have their begins there. */
 #define WATCH_LAST (300 * SECOND)
+/* Requests that are open and known to have been a reason: while there are so many, no other open one becomes one. */
+#define WATCH_OPEN 4096
 #define WATCH_BYTES (UINT64_C(8) << 20)
 
 struct watch {
@@ -31,7 +34,10 @@ struct watch {
     struct snapshot_condition *conditions; /* request->when_count */
     struct sqt_stream *stream;
     struct sqt_model *model;
-    int begun; /* what was there before the start has been read */
+    int begun;             /* what was there before the start has been read */
+    struct sqt_idmap open; /* requests that were a reason while they were open, by watch_key(); the value is w */
+    size_t open_count;
+    int64_t now, looked; /* ns of the stream; by CLOCK_MONOTONIC, when open requests were looked at */
 
     /* The snapshot that is to be made. */
     int due;
@@ -92,16 +98,30 @@ watch_reason(struct watch *w, int64_t begin)
     return 1;
 }
 
-static void
-watch_request(void *context, const struct sqt_xact *x)
+/* A request that was a reason while it was open. */
+static uint64_t
+watch_key(const struct sqt_xact *x)
 {
-    struct watch *const w = context;
+    return (x->pooled.serial << 16 | (x->origin->index & UINT16_MAX)) + 1;
+}
+
+static void
+watch_remember(struct watch *w, const struct sqt_xact *x)
+{
+    if (sqt_idmap_get(&w->open, watch_key(x)))
+        return;
+    sqt_idmap_put(&w->open, watch_key(x), w);
+    ++w->open_count;
+}
+
+/* open: it is not over, and is what it would be if it ended now. */
+static void
+watch_one(struct watch *w, const struct sqt_xact *x, int open)
+{
     struct sqt_request_fact fact;
     const union sqt_cell *const rows[] = {fact.row};
     char took[SQT_HUMAN_ROOM];
     int known = 0;
-    if (!w->begun || x->outcome == SQT_OUTCOME_UNFINISHED)
-        return;
     for (size_t i = 0; i < w->request->when_count; ++i) {
         const struct snapshot_condition *const c = &w->conditions[i];
         if (c->kind != SNAPSHOT_REQUEST)
@@ -110,16 +130,56 @@ watch_request(void *context, const struct sqt_xact *x)
             sqt_request_fact(&fact, x);
         if (!sqt_where_match(c->where, rows))
             continue;
+        if (open)
+            watch_remember(w, x);
         if (!watch_reason(w, x->begin == SQT_MISSING ? x->end : x->begin))
             return;
         const uint32_t kid = x->origin->identity.kid;
         const int timed = x->begin != SQT_MISSING && !sqt_durations_unknown(x->outcome);
         snprintf(w->why, sizeof(w->why), "request %" PRIu64 " of kid %" PRIu32 " %s%s: --when='%.120s'", x->id, kid,
-                 timed ? "took " : "ended", timed ? sqt_human_time(took, (double)(x->end - x->begin), " ", "us") : "",
-                 c->text);
+                 open    ? "has taken "
+                 : timed ? "took "
+                         : "ended",
+                 timed ? sqt_human_time(took, (double)(x->end - x->begin), " ", "us") : "", c->text);
         snprintf(w->hint, sizeof(w->hint), "--kid=%" PRIu32 " --where='xid == %" PRIu64 "'", kid, x->id);
         return;
     }
+}
+
+static void
+watch_request(void *context, const struct sqt_xact *x)
+{
+    struct watch *const w = context;
+    if (sqt_idmap_take(&w->open, watch_key(x)))
+        --w->open_count;
+    else if (w->begun && x->outcome != SQT_OUTCOME_UNFINISHED)
+        watch_one(w, x, 0);
+}
+
+static void
+watch_open_request(void *context, const struct sqt_open_request *open)
+{
+    struct watch *const w = context;
+    struct sqt_xact x = *open->xact;
+    if (w->open_count >= WATCH_OPEN || sqt_idmap_get(&w->open, watch_key(&x)) || x.begin == SQT_MISSING || !open->sure)
+        return;
+    if (w->now > x.stages.last)
+        sqt_spans_charge(&x.stages, w->now);
+    x.end = x.stages.last;
+    x.outcome = SQT_OUTCOME_UNFINISHED;
+    watch_one(w, &x, 1);
+}
+
+/* What hangs never ends by itself: it is looked at once a second. */
+static void
+watch_hanging(struct watch *w)
+{
+    const int64_t clock = watch_now();
+    w->now = sqt_stream_now(w->stream);
+    if (w->now == INT64_MIN || clock < w->looked + SECOND)
+        return;
+    w->looked = clock;
+    sqt_model_open_requests(w->model, watch_open_request, w);
 }
 
 static void
@@ -221,6 +281,7 @@ watch_run(struct watch *w)
     while (!watch_stop) {
         sqt_stream_wait(w->stream, WATCH_LOOK_MS);
         watch_drain(w);
+        watch_hanging(w);
         if (w->due && watch_now() >= w->due_at)
             snapshot_watch_take(w);
     }
@@ -246,6 +307,7 @@ watch_close(struct watch *w)
     for (size_t i = 0; i < w->request->when_count; ++i)
         snapshot_condition_free(&w->conditions[i]);
     free(w->conditions);
+    sqt_idmap_free(&w->open);
     if (w->model)
         sqt_model_free(w->model);
     if (w->stream)

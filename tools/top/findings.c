@@ -20,7 +20,7 @@
 void
 top_findings_look(struct top *top)
 {
-    const struct sqt_now now = {top->now, sqt_origin_silent};
+    const struct sqt_now now = {top->now, sqt_origin_silent, sqt_origin_acl};
     if (top->request->given[TOP_once]) {
         if (sqt_live_ask(top->live, top->live_now ? &now : NULL, 0))
             sqt_live_take(top->live, FINDINGS_WAIT);
@@ -28,31 +28,6 @@ top_findings_look(struct top *top)
     }
     sqt_live_take(top->live, 0);
     sqt_live_ask(top->live, top->live_now ? &now : NULL, FINDINGS_EVERY);
-}
-
-/* ---- rows ---- */
-
-void
-top_findings_rows(const struct top *top, sqt_row_function *put, void *context)
-{
-    unsigned count;
-    const struct sqt_live_finding *const found = sqt_live_found(top->live, &count);
-    for (unsigned i = 0; i < count; ++i) {
-        union sqt_cell row[TOP_CELLS(findings)];
-        row[TOP_CELL(findings, rank)] = found[i].row[SQT_CELL(findings, rank)];
-        row[TOP_CELL(findings, cause)] = found[i].row[SQT_CELL(findings, cause)];
-        row[TOP_CELL(findings, culprit)] = found[i].row[SQT_CELL(findings, culprit)];
-        row[TOP_CELL(findings, harm)] = found[i].row[SQT_CELL(findings, harm)];
-        row[TOP_CELL(findings, requests)] = found[i].row[SQT_CELL(findings, requests)];
-        row[TOP_CELL(findings, failures)] = found[i].row[SQT_CELL(findings, failures)];
-        row[TOP_CELL(findings, waiting_ns)] = found[i].row[SQT_CELL(findings, waiting_s)];
-        row[TOP_CELL(findings, since_ns)].number = top->now - SQT_LIVE_NUMBER(&found[i], time_s);
-        row[TOP_CELL(findings, until_ns)].number = top->now - SQT_LIVE_NUMBER(&found[i], until_s);
-        row[TOP_CELL(findings, sentence)] = found[i].row[SQT_CELL(findings, sentence)];
-        row[TOP_CELL(findings, advice)] = found[i].row[SQT_CELL(findings, advice)];
-        if (!put(context, row))
-            return;
-    }
 }
 
 /* ---- lines ---- */

@@ -2,7 +2,9 @@
  *
  * flight.c - the requests in flight: the stage that each is in, since when, and on whom it waits.
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,7 +152,7 @@ flight_new(struct top *top)
 static void
 flight_count_wait(struct top *top, const struct top_flight *f)
 {
-    struct top_waited *const waited = top_waited_of(top, f->on, f->whom);
+    struct top_waited *const waited = top_waited_of(top, f->on, f->whom, top->now);
     const int64_t age = top->now - f->since;
     ++waited->waiting;
     waited->oldest = age > waited->oldest ? age : waited->oldest;

@@ -13,19 +13,20 @@
 
 /* A text takes this part of a line at most. */
 #define FRAME_TEXT_SHARE 3
-/* The tables on the screen that shows the beginning of each. */
-static const enum top_table frame_tables[] = {TOP_TABLE_requests, TOP_TABLE_classes, TOP_TABLE_stages, TOP_TABLE_waits,
-                                              TOP_TABLE_loops};
+/* The tables on the screen that shows the beginning of each; the last one only with an access.log. */
+static const enum top_table frame_tables[] = {TOP_TABLE_requests, TOP_TABLE_classes, TOP_TABLE_stages,
+                                              TOP_TABLE_waits,    TOP_TABLE_loops,   TOP_TABLE_ended};
 #define FRAME_TABLES (sizeof(frame_tables) / sizeof(*frame_tables))
 
 static const char *const frame_help[] = {
     "0        the beginning of each table",
-    "1 ... 7  one table: requests in flight, classes, stages, waits, loops, totals, findings",
-    "up down  choose a request in flight",
+    "1 ... 8  one table: requests in flight, classes, stages, waits, loops, totals, findings,",
+    "         the slowest requests that ended",
+    "up down  choose a request in flight; PgUp, PgDn, Home and End go further",
     "Enter    show where the time of that request went",
     "s        order the requests in flight by another column",
     "/        show only requests that match, as in: server_wait_ns > 1s",
-    "         An empty line shows all.",
+    "         An empty line shows all. Ctrl-U clears the line, Ctrl-W a word, Esc leaves it.",
     "p space  pause, and go on",
     "h ?      this page",
     "q        quit",
@@ -127,6 +128,12 @@ frame_rows_of(const struct top *top, enum top_table table)
 }
 
 static unsigned
+frame_tables_of(const struct top *top)
+{
+    return FRAME_TABLES - (top->request->log_count ? 0 : 1);
+}
+
+static unsigned
 frame_room(const struct frame *f)
 {
     return f->height > f->count ? f->height - f->count : 0;
@@ -144,7 +151,12 @@ frame_add_table(struct frame *f, const struct top *top, enum top_table table, un
 {
     if (table != TOP_TABLE_requests)
         selected = -1;
-    frame_add(f, FRAME_TITLE, "%s", top_tables[table].title);
+    const unsigned has = frame_rows_of(top, table);
+    if (has > rows)
+        frame_add(f, FRAME_TITLE, "%s: %u of %u; %u shows more", top_tables[table].title, rows, has,
+                  (unsigned)table + 1);
+    else
+        frame_add(f, FRAME_TITLE, "%s", top_tables[table].title);
     frame_add_rows(f, top, table, frame_skip(selected, rows), rows, selected);
 }
 
@@ -154,14 +166,15 @@ static void
 frame_share(const struct frame *f, const struct top *top, unsigned rows[FRAME_TABLES])
 {
     unsigned has[FRAME_TABLES], left = frame_room(f), given = 1;
-    for (unsigned i = 0; i < FRAME_TABLES; ++i) {
+    const unsigned tables = frame_tables_of(top);
+    for (unsigned i = 0; i < tables; ++i) {
         has[i] = frame_rows_of(top, frame_tables[i]);
         rows[i] = has[i] ? 1 : 0;
         left -= left < rows[i] + 2 ? left : rows[i] + 2;
     }
     while (left && given) {
         given = 0;
-        for (unsigned turn = 0; turn <= FRAME_TABLES && left; ++turn) {
+        for (unsigned turn = 0; turn <= tables && left; ++turn) {
             const unsigned i = turn ? turn - 1 : 0;
             if (rows[i] < has[i]) {
                 ++rows[i];
@@ -177,7 +190,7 @@ frame_add_all(struct frame *f, const struct top *top, long selected)
 {
     unsigned rows[FRAME_TABLES];
     frame_share(f, top, rows);
-    for (unsigned i = 0; i < FRAME_TABLES; ++i)
+    for (unsigned i = 0; i < frame_tables_of(top); ++i)
         frame_add_table(f, top, frame_tables[i], rows[i], selected);
 }
 
@@ -246,6 +259,8 @@ frame_waterfall(struct frame *f, const struct top_waterfall *w)
     }
     char from[SQT_HUMAN_ROOM], took[SQT_HUMAN_ROOM], picture[FRAME_LINE];
     frame_add(f, FRAME_TITLE, "%s", w->head);
+    if (*w->line)
+        frame_add(f, FRAME_PLAIN, "%s", w->line);
     if (w->count > FRAME_TURNS)
         frame_sums(f, w);
     unsigned ties;

@@ -88,6 +88,12 @@ top_options_check(const struct top_request *r, const struct options *o)
         return options_fail(o, "--kid: '%s': too large", r->given[TOP_kid]);
     if (!r->trace_count)
         return options_fail(o, "no trace given: name a trace directory or a ring");
+    if (r->given[TOP_log_format] && !r->log_count)
+        return options_fail(o, "--log-format goes with --access-log");
+    for (size_t i = 0; i < r->log_count; ++i)
+        if (strcmp(r->logs[i], "-") == 0)
+            return options_fail(o,
+                                "--access-log: the standard input cannot be followed; name the file that Squid writes");
     for (size_t i = 0; i < r->trace_count; ++i)
         if (strcmp(r->traces[i], "-") == 0)
             return options_fail(o, "the standard input cannot be followed; name a trace directory or a ring");
@@ -130,9 +136,19 @@ top_parse(struct top_request *r, int argc, char **argv, char *error, size_t erro
 {
     memset(r, 0, sizeof(*r));
     r->traces = sqt_zeroed((size_t)argc + 1, sizeof(*r->traces));
-    struct options taken = {
-        top_option_infos,      TOP_OPTIONS, r->given, r->traces, 0, error, error_size, TOP_OPTIONS, NULL, 0,
-        {TOP_OPTIONS, NULL, 0}};
+    r->logs = sqt_zeroed((size_t)argc + 1, sizeof(*r->logs));
+    struct options taken = {top_option_infos,
+                            TOP_OPTIONS,
+                            r->given,
+                            r->traces,
+                            0,
+                            error,
+                            error_size,
+                            TOP_OPTIONS,
+                            NULL,
+                            0,
+                            {TOP_access_log, r->logs, 0},
+                            {TOP_OPTIONS, NULL, 0}};
     const struct options *const o = &taken;
     unsigned sort = TOP_SORT_age_ns;
     r->table = TOP_TABLES;
@@ -143,6 +159,7 @@ top_parse(struct top_request *r, int argc, char **argv, char *error, size_t erro
     if (options_take(&taken, argc, argv) != 0)
         return -1;
     r->trace_count = taken.word_count;
+    r->log_count = taken.also.count;
     if (r->given[TOP_help] || r->given[TOP_version])
         return 0;
     if (options_choose(o, TOP_table, options_table_name, TOP_TABLES, &r->table) != 0 ||
@@ -163,6 +180,7 @@ void
 top_request_free(struct top_request *r)
 {
     free(r->traces);
+    free(r->logs);
 }
 
 void

@@ -76,13 +76,14 @@ print_frame_new(void)
 static int
 print_screen(const struct top *top)
 {
-    static const enum top_table tables[] = {TOP_TABLE_requests, TOP_TABLE_classes, TOP_TABLE_stages, TOP_TABLE_waits,
-                                            TOP_TABLE_loops};
+    static const enum top_table tables[] = {TOP_TABLE_requests, TOP_TABLE_classes, TOP_TABLE_stages,
+                                            TOP_TABLE_waits,    TOP_TABLE_loops,   TOP_TABLE_ended};
+    const unsigned count = sizeof(tables) / sizeof(*tables) - (top->request->log_count ? 0 : 1);
     struct frame *const f = print_frame_new();
     frame_head(f, top);
     frame_findings(f, top);
     int error = print_lines(f);
-    for (unsigned i = 0; i < sizeof(tables) / sizeof(*tables) && !error; ++i) {
+    for (unsigned i = 0; i < count && !error; ++i) {
         printf("\n%s\n", top_tables[tables[i]].title);
         error = print_flush();
         error = error ? error : print_table(top, tables[i], &sqt_sink_types[1]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "live/live.h"
 #include "top.h"
 
 /* A pass that lasts for longer blocks the loop. */
@@ -27,14 +28,6 @@ top_rows_put(struct rows *r, const union sqt_cell *row)
 {
     if (r->left != 0 && r->row(r->context, row) && r->left > 0)
         --r->left;
-}
-
-/* The same, as a sqt_row_function. */
-static int
-rows_pass_on(void *context, const union sqt_cell *row)
-{
-    top_rows_put(context, row);
-    return 1;
 }
 
 /* Thousandths of a rate or an average; missing where there is no time. */
@@ -296,6 +289,60 @@ rows_loop(void *context, const struct sqt_open_loop *loop)
     top_rows_put(r, row);
 }
 
+/* ---- findings ---- */
+
+static void
+rows_findings(struct rows *r)
+{
+    const struct top *const top = r->top;
+    unsigned count;
+    const struct sqt_live_finding *const found = sqt_live_found(top->live, &count);
+    for (unsigned i = 0; i < count; ++i) {
+        union sqt_cell row[TOP_CELLS(findings)];
+        row[TOP_CELL(findings, rank)] = found[i].row[SQT_CELL(findings, rank)];
+        row[TOP_CELL(findings, cause)] = found[i].row[SQT_CELL(findings, cause)];
+        row[TOP_CELL(findings, culprit)] = found[i].row[SQT_CELL(findings, culprit)];
+        row[TOP_CELL(findings, harm)] = found[i].row[SQT_CELL(findings, harm)];
+        row[TOP_CELL(findings, requests)] = found[i].row[SQT_CELL(findings, requests)];
+        row[TOP_CELL(findings, failures)] = found[i].row[SQT_CELL(findings, failures)];
+        row[TOP_CELL(findings, waiting_ns)] = found[i].row[SQT_CELL(findings, waiting_s)];
+        row[TOP_CELL(findings, since_ns)].number = top->now - SQT_LIVE_NUMBER(&found[i], time_s);
+        row[TOP_CELL(findings, until_ns)].number = top->now - SQT_LIVE_NUMBER(&found[i], until_s);
+        row[TOP_CELL(findings, sentence)] = found[i].row[SQT_CELL(findings, sentence)];
+        row[TOP_CELL(findings, advice)] = found[i].row[SQT_CELL(findings, advice)];
+        top_rows_put(r, row);
+    }
+}
+
+/* ---- requests that are over ---- */
+
+static void
+rows_ended(struct rows *r)
+{
+    size_t count;
+    const struct top_ended **const all = top_ended_of(r->top, &r->now, &count);
+    union sqt_cell row[TOP_CELLS(ended)];
+    for (size_t i = 0; i < count; ++i) {
+        const struct top_ended *const e = all[i];
+        row[TOP_CELL(ended, total_ns)].number = e->total;
+        row[TOP_CELL(ended, ago_ns)].number = r->top->now - e->end;
+        row[TOP_CELL(ended, longest_stage)].text = e->stage;
+        row[TOP_CELL(ended, client)].text = rows_text(e->client);
+        row[TOP_CELL(ended, url_host)].text = rows_text(e->host);
+        row[TOP_CELL(ended, user_name)].text = rows_text(e->user);
+        row[TOP_CELL(ended, status)].number = e->status;
+        row[TOP_CELL(ended, server)].text = rows_text(e->server);
+        row[TOP_CELL(ended, class)].text = e->class;
+        row[TOP_CELL(ended, xid)].number = e->xid & SQT_UNNAMED ? SQT_CELL_MISSING : (int64_t)e->xid;
+        row[TOP_CELL(ended, method)].text = rows_text(e->method);
+        row[TOP_CELL(ended, url)].text = rows_text(e->url);
+        row[TOP_CELL(ended, conn)].number = e->conn ? (int64_t)e->conn : SQT_CELL_MISSING;
+        row[TOP_CELL(ended, kid)].number = e->kid;
+        top_rows_put(r, row);
+    }
+    free(all);
+}
+
 /* ---- totals ---- */
 
 static void
@@ -361,7 +408,10 @@ top_rows(const struct top *top, unsigned table, int64_t limit, sqt_row_function 
         rows_totals(&r);
         break;
     case TOP_TABLE_findings:
-        top_findings_rows(top, rows_pass_on, &r);
+        rows_findings(&r);
+        break;
+    case TOP_TABLE_ended:
+        rows_ended(&r);
         break;
     case TOP_TABLES:
         break;

@@ -15,6 +15,8 @@
 #include "frame.h"
 
 #define SCREEN_ESCAPE 27
+#define SCREEN_CLEAR ('U' & 31)
+#define SCREEN_WORD ('W' & 31)
 /* A line that is typed. */
 #define SCREEN_INPUT 256
 
@@ -25,6 +27,7 @@ struct screen {
     long selected;
     int paused, left;
     int typing; /* a filter */
+    int fresh;  /* what is typed now takes the place of the filter that holds */
     char input[SCREEN_INPUT];
     char filter[SCREEN_INPUT]; /* that holds; "": none */
     int64_t due;               /* CLOCK_MONOTONIC, ms: of the next look */
@@ -68,7 +71,8 @@ screen_draw_foot(const struct screen *s)
 {
     char text[FRAME_LINE];
     if (s->typing)
-        snprintf(text, sizeof(text), "show: %s", s->input);
+        snprintf(text, sizeof(text), "show: %s%s", s->input,
+                 s->fresh && *s->input ? "   (type to replace, Backspace to change, Enter to keep)" : "");
     else if (*s->top->message)
         snprintf(text, sizeof(text), "%s", s->top->message);
     else
@@ -118,15 +122,35 @@ screen_filter(struct screen *s)
     sqt_where_free(s->top->where);
     s->top->where = where;
     window_forget_requests(&s->top->window);
+    top_ended_clear(s->top);
     snprintf(s->filter, sizeof(s->filter), "%s", s->input);
     top_flights(s->top);
+}
+
+/* Ctrl-W: the last word goes, and the spaces behind it. */
+static void
+screen_drop_word(char *input)
+{
+    size_t length = strlen(input);
+    while (length && input[length - 1] == ' ')
+        --length;
+    while (length && input[length - 1] != ' ')
+        --length;
+    input[length] = '\0';
 }
 
 static void
 screen_type(struct screen *s, int key)
 {
+    if (s->fresh && key >= ' ' && key < 127)
+        *s->input = '\0';
+    s->fresh = s->fresh && (key == ERR || key == KEY_RESIZE);
     const size_t length = strlen(s->input);
-    if (key == '\n' || key == '\r' || key == KEY_ENTER)
+    if (key == SCREEN_CLEAR)
+        *s->input = '\0';
+    else if (key == SCREEN_WORD)
+        screen_drop_word(s->input);
+    else if (key == '\n' || key == '\r' || key == KEY_ENTER)
         screen_filter(s);
     else if (key == SCREEN_ESCAPE)
         s->typing = 0;
@@ -176,12 +200,20 @@ screen_key(struct screen *s, int key)
         s->selected -= s->selected > 0;
     else if (key == KEY_DOWN)
         ++s->selected;
+    else if (key == KEY_PPAGE)
+        s->selected -= LINES / 2;
+    else if (key == KEY_NPAGE)
+        s->selected += LINES / 2;
+    else if (key == KEY_HOME)
+        s->selected = 0;
+    else if (key == KEY_END)
+        s->selected = FRAME_ROWS_MOST;
     else if (key == '\n' || key == '\r' || key == KEY_ENTER)
         screen_open(s);
     else if (key == SCREEN_ESCAPE)
         s->view = FRAME_ALL;
     else if (key == '/') {
-        s->typing = 1;
+        s->typing = s->fresh = 1;
         snprintf(s->input, sizeof(s->input), "%s", s->filter);
     }
 }

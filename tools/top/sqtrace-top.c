@@ -29,7 +29,7 @@ main(int argc, char **argv)
         fprintf(stderr, "sqtrace-top: %s\n", error);
         status = TOP_USAGE;
     } else if (request.given[TOP_help]) {
-        top_help(stdout);
+        options_print_help(top_help);
         status = options_told();
     } else if (request.given[TOP_version]) {
         puts("sqtrace-top " PACKAGE_VERSION);

@@ -11,7 +11,7 @@
 #include "read/follow.h"
 #include "row/facts.h"
 #include "row/where.h"
-#include "sink/chrome/keep.h"
+#include "row/kept.h"
 #include "sink/sink.h"
 #include "../program/options.h"
 #include "window.h"
@@ -38,6 +38,8 @@ enum top_sort {
 extern const char *const top_sort_names[TOP_SORT_COUNT];
 
 struct top_request {
+    const char **logs; /* files of access.log */
+    size_t log_count;
     const char *given[TOP_OPTIONS]; /* value of each option; "" if it stands alone, NULL if not given */
     const char **traces;
     size_t trace_count;
@@ -96,6 +98,7 @@ struct top_waited {
     struct sqt_name_entry named; /* "<kind> <name>" */
     unsigned waiting;            /* requests in flight */
     int64_t oldest;              /* ns; of those */
+    int64_t last;                /* number of the second in which it was used last, or a request waited for it */
     struct top_uses seconds[WINDOW_SECONDS];
 };
 #define TOP_WAITED_MOST 256
@@ -112,6 +115,7 @@ struct top_work {
 struct top_process {
     const struct sqt_origin *origin;
     int ended;
+    int64_t last; /* ns; time of its last record */
     char last_event[32];
     struct top_work seconds[WINDOW_SECONDS];
 };
@@ -130,6 +134,20 @@ struct top_flight {
 };
 /* Of more requests in flight, the first ones of each process are listed. */
 #define TOP_FLIGHTS_MOST 20000
+
+/* A request that is over.  Texts are safe to show; "": not known. */
+struct top_ended {
+    int64_t total, end;              /* ns */
+    const struct sqt_origin *origin; /* NULL: it is gone */
+    uint64_t xid;                    /* with SQT_UNNAMED if it never had one */
+    uint64_t conn;
+    uint32_t kid;
+    int logged; /* its line in access.log was found */
+    int64_t status;
+    const char *class, *stage; /* the longest one */
+    char method[24], server[64], client[64], user[64], host[128], url[TOP_NAME];
+};
+struct top_ends;
 
 /* Bytes of the stages that are remembered of requests in flight. */
 #define TOP_KEEP_BYTES ((size_t)8 << 20)
@@ -150,6 +168,7 @@ struct top_waterfall {
     unsigned turns;         /* all that are known */
     int cut;                /* there were more, which are in the sums of ns alone */
     char head[256];         /* method, server, result */
+    char line[512];         /* of a request that is over: what its line in access.log says; "": it has none */
 };
 
 static inline int64_t
@@ -167,6 +186,7 @@ struct top {
     struct window window;    /* what has been told */
     struct window open;      /* what is open: stages since the last record of each request, up to now */
     struct sqt_names waited; /* struct top_waited */
+    struct top_ends *ends;   /* ended.c; NULL: no request has ended */
     struct sqt_keep keep;
     struct top_waterfall waterfall;
     int64_t begin;  /* ns; time of the first record that was read; INT64_MAX: none was */
@@ -190,21 +210,43 @@ void top_look(struct top *top, int milliseconds);
 void top_read(struct top *top);
 void top_close(struct top *top);
 
+/* watch.c: takes what the model hands out; a process hangs on its origin's user. */
+void top_watch_request(struct top *top, const struct sqt_request_fact *fact);
+void top_watch_wait(void *top, const struct sqt_wait *wait);
+void top_watch_io(void *top, const struct sqt_io *io);
+void top_watch_loss(void *top, const struct sqt_loss_row *loss);
+void top_watch_loop(void *top, const struct sqt_loop_row *pass);
+/* A run, before the model takes it; an origin that has ended. */
+void top_watch_run(struct top *top, const struct sqt_run *run);
+void top_watch_ended(const struct sqt_origin *origin);
+/* The top is zeroed but for request, stream and model; looks what is open now; frees what the others took. */
+void top_watch_begin(struct top *top);
+void top_watch_look(struct top *top);
+void top_watch_end(struct top *top);
+
 /* flight.c: what is in flight now. */
 void top_flights(struct top *top);
 /* Brings them into the order that is asked for. */
 void top_flight_sort(struct top *top);
 
-/* waited.c: what is waited for.  The name may be NULL. */
-struct top_waited *top_waited_of(struct top *top, const char *on, const char *whom);
+/* waited.c: what is waited for.  The name may be NULL.  A new name takes the place of one that was not used of late. */
+struct top_waited *top_waited_of(struct top *top, const char *on, const char *whom, int64_t at);
 void top_waited_use(struct top *top, const char *on, const char *whom, int64_t at, int64_t ns, int failed);
+
+/* ended.c: takes a request that is over; looks for lines of access.log that were not there yet. */
+void top_ended_take(struct top *top, const struct sqt_request_fact *fact, const struct sqt_xact *xact);
+void top_ended_look(struct top *top);
+/* An origin is about to be freed; nothing of before counts any more. */
+void top_ended_forget(struct top *top, const struct sqt_origin *origin);
+void top_ended_clear(struct top *top);
+/* Those that ended in some seconds, the slowest first.  Free the list. */
+const struct top_ended **top_ended_of(const struct top *top, const struct window_span *span, size_t *count);
 
 /* rows.c: hands out the rows of a table, at most `limit` (0: all). */
 void top_rows(const struct top *top, unsigned table, int64_t limit, sqt_row_function *row, void *context);
 
 /* findings.c: asks what findings there are, at most once a second; with --once, waits for them. */
 void top_findings_look(struct top *top);
-void top_findings_rows(const struct top *top, sqt_row_function *row, void *context);
 
 /* waterfall.c: of an open request, and of one that ends. */
 void top_waterfall_take(struct top *top, const struct sqt_xact *xact, int ended);

@@ -23,6 +23,19 @@ waterfall_head(struct top_waterfall *w, const struct sqt_xact *x)
              seen[0], seen[1], w->ended ? "ended: " : "in flight", w->ended ? seen[2] : "");
 }
 
+/* What its line in access.log says, if it has one. */
+static void
+waterfall_names(struct top_waterfall *w, const struct sqt_logged *l)
+{
+    char client[64], user[64], url[256];
+    if (!w->ended || !l)
+        return;
+    sqt_visible_text(client, sizeof(client), l->client ? l->client : "-");
+    sqt_visible_text(user, sizeof(user), l->user ? l->user : "-");
+    sqt_visible_text(url, sizeof(url), l->url ? l->url : "-");
+    snprintf(w->line, sizeof(w->line), "client %s, user %s, %s", client, user, url);
+}
+
 /* Keeps the longest turns, in any order. */
 static void
 waterfall_keep(struct top_waterfall *w, const struct sqt_tile *tile)
@@ -96,4 +109,5 @@ top_waterfall_take(struct top *top, const struct sqt_xact *x, int ended)
         w->sums[sqt_spans_charged(&x->stages)].ns += w->end - x->stages.last;
     waterfall_turns(w, x);
     waterfall_head(w, x);
+    waterfall_names(w, x->logged);
 }

@@ -121,6 +121,8 @@ struct sqt_findings {
     struct {
         uint64_t requests, tunnels, untimed; /* untimed: without a duration */
     } logged;                                /* that only a log knows */
+    const struct sqt_origin *met;            /* the process of the last request; only compared */
+    int attached;                            /* some of it was traced from outside */
 };
 
 /* The claim's share of all time, in %. */
@@ -190,6 +192,14 @@ void sqt_findings_episodes(struct sqt_findings *findings);
 
 /* Finds what the rules tell, most time first. */
 void sqt_findings_find(struct sqt_findings *findings);
+
+/* owners.c: servers of which a rule tells the same are told together, if they are most of those that are asked. */
+void sqt_findings_together(struct sqt_findings *findings);
+/* Adds to a finding about connecting to servers how many connections lost their first packet. */
+void sqt_findings_add_syns(const struct sqt_findings *findings, const struct sqt_finding *finding,
+                           struct sqt_told *told);
+/* A finding without a culprit gets whose wait it is. */
+void sqt_findings_own(struct sqt_tolds *tolds);
 
 /* Tells what was found, or that nothing was, into sqt_findings.tolds. */
 void sqt_findings_tell(struct sqt_job *job);

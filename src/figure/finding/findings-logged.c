@@ -69,14 +69,13 @@ logged_unexplained(struct sqt_findings *f, uint64_t mean)
 }
 
 static void
-logged_healthy(struct sqt_findings *f)
+logged_none_seen(struct sqt_findings *f)
 {
     char mean[SQT_HUMAN_ROOM];
-    struct sqt_told *const told = logged_told(f, "healthy", 0);
+    struct sqt_told *const told = logged_told(f, SQT_FINDING_NONE_SEEN, 0);
     sqt_told_print(told->sentence,
                    "No name in the log is set apart by slow requests, and few failed: %llu requests of %.0f s, %s in "
-                   "the mean. Whether "
-                   "Squid is healthy a log cannot say." WHAT_A_TRACE_ADDS,
+                   "the mean. Whether Squid is healthy a log cannot say." WHAT_A_TRACE_ADDS,
                    (unsigned long long)f->felt.requests, (double)(f->felt.end - f->felt.begin) / 1e9,
                    sqt_human_time(mean, (double)f->total_ns / (double)f->totals.count, " ", "us"));
 }
@@ -90,5 +89,5 @@ sqt_findings_logged(struct sqt_findings *f)
     else if (mean >= UNEXPLAINED)
         logged_unexplained(f, mean);
     else
-        logged_healthy(f);
+        logged_none_seen(f);
 }

@@ -277,6 +277,7 @@ enum sqt_event
 sqt_findings_more(struct sqt_findings *f, const struct sqt_finding *x, struct sqt_told *told)
 {
     findings_add_tunnels(x, told);
+    sqt_findings_add_syns(f, x, told);
     findings_add_host(x, told);
     const enum sqt_event after = findings_when_told(f, x, told);
     findings_add_answer(x, told);

@@ -181,18 +181,25 @@ findings_largest_values(const struct sqt_findings *f)
                                        .mean = (int64_t)(ns / (double)f->totals.count)};
 }
 
+/* What may be wrong nevertheless. */
+#define WHAT_IS_NOT_SEEN \
+    " The trace was made from outside, so it cannot say that Squid is healthy: failed requests, accepts, disks, the " \
+    "event " \
+    "loop and the machine are not in it. A patched Squid shows them."
+
 static void
 findings_healthy(struct sqt_job *job)
 {
     struct sqt_findings *const f = job->state;
     const struct sqt_finding_values values = findings_largest_values(f);
     char text[SQT_TOLD_TEXT];
-    struct sqt_told *const told = sqt_tolds_add(&f->tolds, "healthy", SQT_HARM_WAITING, 0);
+    struct sqt_told *const told =
+        sqt_tolds_add(&f->tolds, f->attached ? SQT_FINDING_NONE_SEEN : "healthy", SQT_HARM_WAITING, 0);
     sqt_told_print(text,
                    "No cause stands out in %llu requests of %.0f s. The largest part of the time, {share}, is %s: "
-                   "{mean} of the mean request.",
+                   "{mean} of the mean request.%s%s",
                    (unsigned long long)f->felt.requests, (double)(f->felt.end - f->felt.begin) / 1e9,
-                   sqt_finding_rules[findings_largest(f)].part);
+                   sqt_finding_rules[findings_largest(f)].part, f->tolds.meant, f->attached ? WHAT_IS_NOT_SEEN : "");
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, text, &values);
     sqt_told_print(told->command, "sqtrace-dump --table=summary TRACE");
     told->share = sqt_percent((double)f->plain[f->first[findings_largest(f)]], (double)f->total_ns);
@@ -267,6 +274,7 @@ sqt_findings_tell(struct sqt_job *job)
     sqt_tolds_cut(&f->tolds, f->felt.begin, f->felt.end);
     sqt_tolds_sort(&f->tolds);
     sqt_tolds_spend(&f->tolds, f->total_ns);
+    sqt_findings_own(&f->tolds);
     if (!f->tolds.count && f->totals.count < SQT_FINDING_LEAST)
         findings_too_few(job);
     else if (!f->tolds.count)

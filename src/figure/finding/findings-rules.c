@@ -332,5 +332,6 @@ sqt_findings_find(struct sqt_findings *f)
         const double least = findings_left(f) * SQT_FINDING_SHARE / 100;
         findings_try_all(f, least > SQT_FINDING_BEHIND ? least : SQT_FINDING_BEHIND);
     }
+    sqt_findings_together(f);
     qsort(f->found, f->count, sizeof(*f->found), findings_compare);
 }

@@ -83,6 +83,18 @@ text_waited(struct text *text, const char *culprit)
     text_is(text, "name", culprit + kind + (culprit[kind] == ' '));
 }
 
+/* The same of table `requests`, for "note NAME=VALUE". */
+static void
+text_note(struct text *text, const char *culprit)
+{
+    char column[sizeof("note_") + SQT_NOTE_NAME];
+    const size_t kind = strlen("note "), name = strncmp(culprit, "note ", kind) == 0 ? strcspn(culprit + kind, "=") : 0;
+    if (!name || !culprit[kind + name])
+        return;
+    snprintf(column, sizeof(column), "note_%.*s", (int)name, culprit + kind);
+    text_is(text, column, culprit + kind + name + 1);
+}
+
 /* Whether the word in braces is that one. */
 static int
 findings_is_word(const char *word, size_t length, const char *name)
@@ -146,6 +158,8 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
         text_add(text, v->stage, strlen(v->stage));
     else if (findings_is_column(word, length) && v->culprit)
         text_is(text, findings_is_column(word, length), v->culprit);
+    else if (findings_is_word(word, length, "note") && v->culprit)
+        text_note(text, v->culprit);
     else if (findings_is_word(word, length, "waited") && v->culprit)
         text_waited(text, v->culprit);
 }

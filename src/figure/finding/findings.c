@@ -351,7 +351,7 @@ findings_count(struct sqt_findings *f, struct sqt_subject *const subjects[SQT_FI
 static int
 is_failure(const struct sqt_xact *xact)
 {
-    return xact->status >= 500 ||
+    return sqt_xact_got_error(xact) ||
            (!xact->status && (xact->outcome == SQT_OUTCOME_ERROR || xact->outcome == SQT_OUTCOME_TIMEOUT));
 }
 
@@ -403,6 +403,9 @@ findings_request(void *context, const struct sqt_xact *xact)
         findings_logged(f, xact, fact);
         return;
     }
+    if (xact->origin != f->met)
+        f->attached |= sqt_origin_text(xact->origin, SQT_DEF_ATTACHED, 0) != NULL;
+    f->met = xact->origin;
     memcpy(row, fact->row, sizeof(row));
     const int64_t total = findings_felt(row, xact);
     findings_note_place(f, job, xact, total);
@@ -446,6 +449,15 @@ findings_accept(void *context, const struct sqt_accept_row *row)
     sqt_ports_accept(&f->ports, job, row);
     if (findings_asks(job, row->at))
         LOOK_AT(f, accept, row);
+}
+
+static void
+findings_client_closed(void *context, const struct sqt_client_closed_row *row)
+{
+    struct sqt_job *const job = context;
+    struct sqt_findings *const f = job->state;
+    if (findings_asks(job, row->at))
+        LOOK_AT(f, client_closed, row);
 }
 
 static void
@@ -606,6 +618,7 @@ const struct sqt_family sqt_family_findings = {
                  .stop = findings_stop,
                  .setup = findings_setup,
                  .accept = findings_accept,
+                 .client_closed = findings_client_closed,
                  .put_off = findings_put_off,
                  .loop = findings_loop,
                  .sample = findings_sample,

@@ -9,6 +9,8 @@
 
 #include "row/facts.h"
 
+/* In place of healthy, in a trace from outside and in a log alone: these do not show all that can be wrong. */
+#define SQT_FINDING_NONE_SEEN "none_seen"
 /* Fewer requests say nothing. */
 #define SQT_FINDING_LEAST 10
 /* A cause that takes less of the time of all requests, in %, is not told. */

@@ -34,6 +34,7 @@ struct sqt_look {
     void (*loop_sample)(void *state, const struct sqt_loop_sample_row *sample);
     void (*sample)(void *state, const struct sqt_sample_row *sample);
     void (*accept)(void *state, const struct sqt_accept_row *row);
+    void (*client_closed)(void *state, const struct sqt_client_closed_row *row);
     void (*put_off)(void *state, const struct sqt_put_off_row *row);
     void (*setup)(void *state, const struct sqt_setup_row *row);
     void (*closed)(void *state, const struct sqt_closed_row *row);

@@ -96,6 +96,7 @@ TELL(swap, struct sqt_swap, thing->origin, thing->end)
 TELL(stop, const struct sqt_stop_row, thing->pass->origin, thing->end)
 TELL(setup, const struct sqt_setup_row, thing->origin, thing->at)
 TELL(accept, const struct sqt_accept_row, thing->origin, thing->at)
+TELL(client_closed, const struct sqt_client_closed_row, thing->origin, thing->at)
 TELL(closed, const struct sqt_closed_row, thing->origin, thing->at)
 TELL(incident, const struct sqt_incident_row, thing->origin, thing->at)
 TELL(late_read, const struct sqt_late_read, thing->origin, thing->at)
@@ -261,7 +262,8 @@ minutes_divide(struct minutes_shares *shares, const struct minutes_weights *w, c
 static int
 minutes_is_finding(const struct sqt_told *told)
 {
-    return strcmp(told->cause, "healthy") != 0 && strcmp(told->cause, "too_few") != 0;
+    return strcmp(told->cause, "healthy") != 0 && strcmp(told->cause, "too_few") != 0 &&
+           strcmp(told->cause, SQT_FINDING_NONE_SEEN) != 0;
 }
 
 static struct minutes_shares
@@ -420,6 +422,7 @@ const struct sqt_family sqt_family_finding_minutes = {
                  .stop = minutes_stop,
                  .setup = minutes_setup,
                  .accept = minutes_accept,
+                 .client_closed = minutes_client_closed,
                  .closed = minutes_closed,
                  .incident = minutes_incident,
                  .late_read = minutes_late_read,

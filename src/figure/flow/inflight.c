@@ -6,6 +6,9 @@
  *     fetched, too    Squid asks the server again; if that takes much longer than a fetch alone, they are in each other's way
  *     in vain         with collapsed_forwarding it waits for the reply, may not have it, and asks the server after all
  *
+ * Of a reply that several requests share Squid reads no more than read_ahead_gap beyond what the slowest client has taken: then
+ * those that joined wait for that client.
+ *
  * Requests are known when they end: one that joined may end before the fetch does.
  */
 #include <stdio.h>
@@ -27,6 +30,11 @@
 #define SHARE 20
 /* A fetch beside others takes so many times as long as one alone. */
 #define TIMES 2
+/* A client that takes a reply for so long, ns, is slow if that is so much of its time, in %.  It is told where so much of what
+ * those who joined wait for is such a client's, in %. */
+#define TAKES INT64_C(1000000000)
+#define TAKES_SHARE 60
+#define HELD_SHARE 60
 
 struct inflight_server {
     struct sqt_name_entry named;
@@ -34,8 +42,8 @@ struct inflight_server {
         uint64_t count;
         double ns;
         int64_t since, until;
-    } alone, beside, joined, vain;
-    uint64_t most; /* fetches of an object at once */
+    } alone, beside, joined, vain, held; /* held: those of joined whose fetch a slow client shares */
+    uint64_t most;                       /* fetches of an object at once */
 };
 
 struct inflight_object {
@@ -45,6 +53,9 @@ struct inflight_object {
     int64_t until, alive;           /* its client's end, and the last end of those who joined it */
     uint64_t at_once;               /* fetches that overlap with it, one by one */
     struct inflight_kind waiting;   /* requests that joined, and whose fetch has not ended */
+    int64_t slow_until;             /* a client took it slowly up to then; 0: none did */
+    struct inflight_kind last;      /* requests that joined the last fetch */
+    int held;                       /* a slow client took its reply, too */
 };
 
 struct inflight {
@@ -74,12 +85,42 @@ inflight_add(struct inflight_kind *kind, uint64_t count, double ns, int64_t sinc
     kind->ns += ns;
 }
 
+/* Whether its client took the reply slowly. */
+static int
+is_taken_slowly(const struct sqt_xact *xact, const struct sqt_request_fact *fact)
+{
+    const int64_t writing = sqt_row_sum(fact->row, SQT_NS(proxy_reply));
+    return writing >= TAKES && writing * 100 >= (xact->end - xact->begin) * TAKES_SHARE;
+}
+
+/* Those who joined the last fetch wait for a slow client. */
+static void
+inflight_hold(struct inflight_object *o)
+{
+    if (!o->held && o->last.count)
+        inflight_add(&o->server->held, o->last.count, o->last.ns, o->last.since, o->last.until);
+    o->held = 1;
+}
+
+/* Who takes a reply slowly that another request fetches; it may do so for longer than that one. */
+static void
+inflight_slow(struct inflight_object *o, const struct sqt_xact *xact)
+{
+    o->slow_until = xact->end;
+    if (o->server && xact->begin < o->alive)
+        inflight_hold(o);
+}
+
 /* Who waits for the rest of a reply that another request fetches. */
 static void
 inflight_joined(struct inflight_object *o, const struct sqt_xact *xact, int64_t waited)
 {
     if (o->server && xact->begin < o->alive && xact->end >= o->until) {
         inflight_add(&o->server->joined, 1, (double)waited, xact->begin, xact->end);
+        if (o->held)
+            inflight_add(&o->server->held, 1, (double)waited, xact->begin, xact->end);
+        else
+            inflight_add(&o->last, 1, (double)waited, xact->begin, xact->end);
         o->alive = xact->end; /* the fetch goes on, though its client has left */
     } else {
         if (xact->begin > o->waiting.until) /* of a fetch that was over */
@@ -90,19 +131,26 @@ inflight_joined(struct inflight_object *o, const struct sqt_xact *xact, int64_t 
 
 static void
 inflight_fetched(struct inflight_object *o, struct inflight_server *server, const struct sqt_xact *xact, double ns,
-                 int keeps)
+                 int keeps, int slow)
 {
     const int64_t from = xact->server_from;
     const int beside = o->server == server && from < o->until;
-    if (o->waiting.count && o->waiting.until > from)
-        inflight_add(&server->joined, o->waiting.count, o->waiting.ns, o->waiting.since, o->waiting.until);
+    const int held = slow || o->slow_until > from;
+    o->last = (struct inflight_kind){0, 0, 0, 0};
+    if (o->waiting.count && o->waiting.until > from) {
+        o->last = o->waiting;
+        inflight_add(&server->joined, o->last.count, o->last.ns, o->last.since, o->last.until);
+    }
     o->waiting = (struct inflight_kind){0, 0, 0, 0};
+    o->slow_until = o->held = 0;
     o->at_once = beside ? o->at_once + 1 : 1;
     if (keeps)
         inflight_add(beside ? &server->beside : &server->alone, 1, ns, xact->begin, xact->end);
     server->most = keeps && o->at_once > server->most ? o->at_once : server->most;
     o->server = server;
     o->until = o->alive = xact->end;
+    if (held)
+        inflight_hold(o);
 }
 
 static void
@@ -116,7 +164,9 @@ inflight_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
         return;
     struct inflight_object *const o = inflight_object(state, xact);
     if (xact->server_from == SQT_MISSING) {
-        if (waited >= JOINED)
+        if (is_taken_slowly(xact, fact))
+            inflight_slow(o, xact);
+        else if (waited >= JOINED)
             inflight_joined(o, xact, waited);
         return;
     }
@@ -125,7 +175,7 @@ inflight_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
     if (followed >= JOINED)
         inflight_add(&server->vain, 1, (double)followed, xact->begin, xact->end);
     inflight_fetched(o, server, xact, (double)sqt_row_sum(fact->row, SQT_SERVER_TIME),
-                     !reason || strcmp(reason, "uncacheable") != 0);
+                     !reason || strcmp(reason, "uncacheable") != 0, is_taken_slowly(xact, fact));
 }
 
 static int
@@ -158,6 +208,33 @@ inflight_name(const struct inflight_server *server)
     return *server->named.name ? server->named.name : "a server";
 }
 
+/* Where most of them wait for a slow client, that is said instead. */
+static void
+inflight_tell_held(const struct inflight_server *server, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
+{
+    char each[SQT_HUMAN_ROOM];
+    const struct inflight_kind *const kind = &server->held;
+    struct sqt_told *const told = inflight_told(tolds, "slow_reader", server, kind, kind->ns, totals);
+    if (!told)
+        return;
+    told->apart = 1;
+    snprintf(told->culprit, sizeof(told->culprit), "clients");
+    sqt_told_print(
+        told->sentence,
+        "%llu requests wait for the rest of a reply of %s that a slow client takes, too: %s each. Squid reads no more "
+        "of a reply than read_ahead_gap beyond what the slowest of its clients has taken.",
+        (unsigned long long)kind->count, inflight_name(server),
+        sqt_human_time(each, kind->ns / (double)kind->count, " ", "us"));
+    sqt_told_print(
+        told->advice,
+        "read_ahead_gap: larger, so that quick clients get ahead of the slow one; each reply may take as much "
+        "memory. Which client that is: a request for the same object with a long proxy_reply_ns. What is in "
+        "the cache as a whole waits for nobody.");
+    sqt_told_print(told->command,
+                   "sqtrace-dump --columns=time_s,object,server,total_ns,proxy_reply_ns --where='reply_wait_ns > 1s or "
+                   "proxy_reply_ns > 1s' TRACE");
+}
+
 static void
 inflight_tell_joined(const struct inflight_server *server, const char *place, const struct sqt_look_totals *totals,
                      struct sqt_tolds *tolds)
@@ -168,6 +245,10 @@ inflight_tell_joined(const struct inflight_server *server, const char *place, co
     if (!inflight_is_felt(kind, totals))
         return;
     sqt_instead(tolds, rules, sqt_told_ns(kind->ns), SQT_INSTEAD);
+    if (100 * server->held.ns >= HELD_SHARE * kind->ns) {
+        inflight_tell_held(server, totals, tolds);
+        return;
+    }
     struct sqt_told *const told = inflight_told(tolds, "joined_fetch", server, kind, kind->ns, totals);
     if (!told)
         return;
@@ -242,6 +323,8 @@ inflight_tell(void *state, const struct sqt_look_totals *totals, struct sqt_told
         const struct inflight_kind *const kind = &server->joined;
         if (kind->count)
             inflight_add(&all.joined, kind->count, kind->ns, kind->since, kind->until);
+        if (server->held.count)
+            inflight_add(&all.held, server->held.count, server->held.ns, server->held.since, server->held.until);
         one |= inflight_is_felt(kind, totals);
         if (sqt_names_is_others(named))
             continue;

@@ -154,7 +154,7 @@ line_told(const struct lines *s, enum line_to to, const struct sqt_ceiling_mean 
 static int
 is_loop_held(const struct sqt_tolds *tolds, const struct line *l)
 {
-    static const char *const causes[] = {"not_running", "loop_blocked", "loop_computing"};
+    static const char *const causes[] = {"not_running", "loop_blocked", "loop_computing", "stopped", "standstill"};
     for (unsigned i = 0; i < sizeof(causes) / sizeof(*causes); ++i)
         if (sqt_tolds_find(tolds, causes[i], NULL, sqt_told_ns(l->waited / 2)))
             return 1;

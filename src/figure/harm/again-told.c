@@ -7,6 +7,7 @@
 
 #include "again.h"
 #include "figure/finding/spell.h"
+#include "figure/why/misses.h"
 
 /* Fewer are no finding. */
 #define LEAST 20
@@ -28,6 +29,8 @@
 #define ASKED_TIMES 120
 /* Of requests in that time, misses of what was a hit, in %. */
 #define MISSED 20
+/* Lost hits are those that clients removed, if these are that part of them, in %. */
+#define PURGED 50
 
 /* The name of the server that has most of it; else the words for several. */
 static const char *
@@ -106,6 +109,28 @@ again_unchanged(struct sqt_again *a, const struct sqt_look_totals *totals, struc
     sqt_told_print(told->command, "sqtrace-dump --where='class == refresh_hit' TRACE");
 }
 
+/* Handshakes take that many times as long as connecting, which is a round trip or two, and so many ns each: it is them. */
+#define HANDSHAKE_TIMES 8
+#define HANDSHAKE INT64_C(40000000)
+
+/* Slow handshakes are told already: that no connection is used twice belongs to them.  Returns 0 if they are not. */
+static int
+again_handshakes(const struct sqt_again *a, const struct sqt_tolds *tolds)
+{
+    const uint64_t count = a->sums[SQT_AGAIN_CONNECTED].count;
+    struct sqt_told *told = sqt_tolds_find(tolds, "tls_server", NULL, 0);
+    told = told ? told : sqt_tolds_find(tolds, "tls", NULL, 0);
+    if (!told || a->handshake_ns < HANDSHAKE_TIMES * a->connect_ns || a->handshake_ns < (uint64_t)HANDSHAKE * count)
+        return 0;
+    const size_t said = strlen(told->sentence), advised = strlen(told->advice);
+    snprintf(told->sentence + said, sizeof(told->sentence) - said,
+             " Connections are %s used twice: %llu handshakes were made where one was free shortly before.",
+             a->reused ? "hardly ever" : "never", (unsigned long long)count);
+    snprintf(told->advice + advised, sizeof(told->advice) - advised,
+             " server_persistent_connections: on, which is the default.");
+    return 1;
+}
+
 static void
 again_connected(struct sqt_again *a, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
@@ -114,7 +139,7 @@ again_connected(struct sqt_again *a, const struct sqt_look_totals *totals, struc
     const struct sqt_again_sum *const sum = &a->sums[SQT_AGAIN_CONNECTED];
     const int clients_too = a->accepted * 10 >= a->requests * 9;
     if (!is_felt(a, SQT_AGAIN_CONNECTED, totals, SHARE_CONNECTED) ||
-        sqt_spell_percent(a->reused, a->asked_server) > REUSED)
+        sqt_spell_percent(a->reused, a->asked_server) > REUSED || again_handshakes(a, tolds))
         return;
     const char *const culprit = again_culprit(a, SQT_AGAIN_CONNECTED, "servers");
     struct sqt_told *const told = again_told(a, SQT_AGAIN_CONNECTED, totals, tolds, "new_connections", culprit, rules);
@@ -171,7 +196,9 @@ again_missed(struct sqt_again *a, const struct sqt_look_totals *totals, struct s
     const struct sqt_spell spell = sqt_spell_tell(&probe, &a->when, 2 + SQT_AGAIN_MISSED, 1);
     if (sqt_spell_percent(spell.met, spell.all) < MISSED)
         return;
-    struct sqt_told *const told = again_told(a, SQT_AGAIN_MISSED, totals, tolds, "lost_hits", "", none);
+    const int purged = 100 * a->purged >= PURGED * a->sums[SQT_AGAIN_MISSED].count;
+    struct sqt_told *const told =
+        again_told(a, SQT_AGAIN_MISSED, totals, tolds, "lost_hits", purged ? "PURGE" : "", none);
     if (!told)
         return;
     char when[128];
@@ -185,6 +212,13 @@ again_missed(struct sqt_again *a, const struct sqt_look_totals *totals, struct s
         "After a restart: objects in cache_mem are gone, and those of a cache_dir are hits again when its index is "
         "rebuilt. Else the cache is too small: cache_dir, cache_mem, cache_swap_low.");
     sqt_told_print(told->command, "sqtrace-dump --where='miss_reason == \"absent\"' TRACE");
+    if (!purged)
+        return;
+    const size_t used = strlen(told->sentence);
+    snprintf(told->sentence + used, sizeof(told->sentence) - used, " Clients removed %llu objects meanwhile (PURGE).",
+             (unsigned long long)a->purged);
+    sqt_told_print(told->advice, "%s", sqt_misses_purge_advice);
+    sqt_told_print(told->command, "sqtrace-dump --where='method == PURGE' TRACE");
 }
 
 /* Whether it is told that nobody can be let in: then 407 is no more than that. */

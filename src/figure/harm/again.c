@@ -5,6 +5,8 @@
  */
 #include "again.h"
 
+#include "figure/why/misses.h"
+
 /* Servers of their own. */
 #define SERVERS 1024
 /* What takes longer to connect to is slow, and counts as no more than that, ns. */
@@ -76,8 +78,11 @@ again_server_time(struct sqt_again *a, const struct sqt_xact *xact, const struct
         return;
     ++a->asked_server;
     a->reused += (uint64_t)xact->reused;
-    if (!xact->reused && server && was_free(server, xact->begin))
+    if (!xact->reused && server && was_free(server, xact->begin)) {
         again_add(a, SQT_AGAIN_CONNECTED, xact, server, connecting < SLOW ? connecting : SLOW);
+        a->connect_ns += (uint64_t)sqt_row_sum(fact->row, SQT_NS(connect));
+        a->handshake_ns += (uint64_t)sqt_row_sum(fact->row, SQT_NS(tls));
+    }
     if (server)
         server->ends[server->end_count++ % SQT_AGAIN_ENDS] = xact->end;
 }
@@ -87,6 +92,7 @@ again_request(void *state, const struct sqt_xact *xact, const struct sqt_request
 {
     struct sqt_again *const a = state;
     ++a->requests;
+    a->purged += sqt_misses_is_purge(xact);
     sqt_when_add(&a->when, 1, xact->begin, (uint64_t)felt, 1);
     if (fact->class == SQT_CLASS_REFRESH_HIT && xact->reused >= 0)
         again_add(a, SQT_AGAIN_UNCHANGED, xact, again_server(a, xact, xact->server), felt);

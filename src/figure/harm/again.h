@@ -39,9 +39,11 @@ struct sqt_again {
     struct sqt_names servers; /* of struct sqt_again_server */
     struct sqt_when when;     /* series 1: all requests; then each kind's */
     uint64_t requests;
-    uint64_t changed;              /* revalidations that brought a new reply */
-    uint64_t asked_server, reused; /* requests that got a server connection, and those that got a kept one */
-    uint64_t accepted;             /* connections of clients */
+    uint64_t changed;                  /* revalidations that brought a new reply */
+    uint64_t asked_server, reused;     /* requests that got a server connection, and those that got a kept one */
+    uint64_t accepted;                 /* connections of clients */
+    uint64_t purged;                   /* requests that removed an object (PURGE) */
+    uint64_t connect_ns, handshake_ns; /* of new connections where a kept one was free before */
     uint64_t
         hits[SQT_AGAIN_OBJECTS]; /* objects that were hits, by their hashes: a new one takes the place of another */
 };

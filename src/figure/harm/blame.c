@@ -35,6 +35,7 @@ blame_add(struct sqt_blames *blames, const struct sqt_origin *origin, uint64_t x
     b->took[blamed] = took;
     b->timed_out = (b->timed_out & ~(1u << blamed)) | (unsigned)(outcome == SQT_WAIT_TIMEOUT) << blamed;
     b->broken = (b->broken & ~(1u << blamed)) | (unsigned)(outcome == SQT_WAIT_BROKEN) << blamed;
+    b->cut |= outcome == SQT_WAIT_CUT;
     return b;
 }
 
@@ -42,7 +43,7 @@ static int
 blame_failed(enum sqt_wait_outcome outcome)
 {
     return outcome == SQT_WAIT_BROKEN || outcome == SQT_WAIT_TIMEOUT || outcome == SQT_WAIT_FAILED ||
-           outcome == SQT_WAIT_DIED;
+           outcome == SQT_WAIT_DIED || outcome == SQT_WAIT_CUT;
 }
 
 void
@@ -65,8 +66,10 @@ sqt_blame_attempt(struct sqt_blames *blames, const struct sqt_attempt *a)
     struct sqt_blame *const b =
         blame_add(blames, a->origin, a->xact, a->connected == SQT_MISSING ? SQT_BLAMED_CONNECT : SQT_BLAMED_TLS,
                   a->server, a->end - a->begin, a->outcome == SQT_OUTCOME_TIMEOUT ? SQT_WAIT_TIMEOUT : SQT_WAIT_FAILED);
-    if (b && a->connected == SQT_MISSING)
+    if (b && a->connected == SQT_MISSING) {
         b->error = a->error;
+        b->begun = a->error || !a->version || a->outcome == SQT_OUTCOME_TIMEOUT;
+    }
     return 1;
 }
 

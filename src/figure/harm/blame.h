@@ -28,7 +28,9 @@ struct sqt_blame {
     int64_t took[SQT_BLAMED]; /* ns */
     unsigned timed_out;       /* bits of enum sqt_blamed: no answer in time */
     unsigned error;           /* of the system, of the last connect that failed; 0: not known */
+    int begun;                /* 0: that connect got no socket, as the trace says errors, and there is none */
     unsigned broken;          /* the same: a helper that said so */
+    int cut;                  /* a service ended in the middle of its answer */
 };
 
 struct sqt_blames {

@@ -20,8 +20,8 @@
 #define SMALL 2048
 
 /* Before the name, if it does not say what it is. */
-static const char *const kind_words[KINDS] = {"server ", "",      "",        "cache_dir ", "miss reason ",
-                                              "",        "host ", "client ", "user "};
+static const char *const kind_words[NOTE] = {"server ", "",      "",        "cache_dir ", "miss reason ",
+                                             "",        "host ", "client ", "user "};
 /* Columns of `requests` that have such a name, with quotes; NULL: a condition on it would say less than the table. */
 static const char *const kind_columns[KINDS] = {
     [SERVER] = "server", [HOST] = "url_host", [CLIENT] = "client", [USER] = "user_name"};
@@ -146,7 +146,7 @@ culprit_sentence(const struct compare *c, const struct culprit *x, struct sqt_to
     }
     sqt_told_print(told->sentence,
                    "%.0f %% of the time of requests sets those of %s%s apart: they take %s, others that are alike %s.",
-                   100 * share_of_all, kind_words[x->kind], name, its, others);
+                   100 * share_of_all, x->kind < NOTE ? kind_words[x->kind] : "", name, its, others);
     if (c->of_log)
         culprit_add_log_part(told, part, each, in_part);
     else
@@ -192,11 +192,11 @@ culprit_command(const struct compare *c, const struct culprit *x, struct sqt_tol
 {
     const char *const source = c->of_log ? "--access-log=FILE" : "TRACE";
     char with_log[32] = "", condition[SQT_TOLD_TEXT] = "";
-    if (x->kind >= HOST && !c->of_log)
+    if (x->kind >= HOST && x->kind < NOTE && !c->of_log)
         snprintf(with_log, sizeof(with_log), "--access-log=FILE ");
-    if (kind_columns[x->kind]) {
+    if (kind_columns[x->kind] || x->kind >= NOTE) {
         char pattern[64];
-        snprintf(pattern, sizeof(pattern), "--where='{%s}' ", kind_columns[x->kind]);
+        snprintf(pattern, sizeof(pattern), "--where='{%s}' ", x->kind >= NOTE ? "note" : kind_columns[x->kind]);
         sqt_finding_text(condition, sizeof(condition), pattern,
                          &(struct sqt_finding_values){.culprit = c->texts[x->kind][x->name]});
     }
@@ -216,7 +216,7 @@ void
 sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct sqt_look_totals *totals,
                  struct sqt_tolds *tolds)
 {
-    static const char *const servers[] = {"slow_servers", NULL};
+    static const char *const servers[] = {"slow_servers", NULL}, *const only[] = {"only_server", NULL};
     const char *const name = c->texts[x->kind][x->name];
     uint32_t *const bad = sqt_zeroed(2 * c->count + 1, sizeof(*bad)), *const active = bad + c->count;
     double *const sizes = sqt_zeroed(c->count + 1, sizeof(*sizes));
@@ -236,6 +236,8 @@ sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct 
             culprit_command(c, x, told);
             if (x->kind == SERVER)
                 sqt_instead(tolds, servers, told->waiting, EXPLAINS);
+            if (x->kind >= NOTE)
+                sqt_instead(tolds, only, told->waiting, EXPLAINS);
             sqt_tolds_supersede(tolds, told);
             culprit_spare(c, x, told, tolds);
         }

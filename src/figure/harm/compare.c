@@ -25,6 +25,9 @@
 
 /* Requests that are kept: where there are more, each second one goes. */
 #define KEPT 131072
+/* Room for so many at first, and for twice as many when that is full. */
+#define ROOM_AT_FIRST 1024
+_Static_assert(KEPT % ROOM_AT_FIRST == 0 && !(KEPT & (KEPT - 1)), "room that is doubled is never more than is kept");
 /* So often it is asked for a name, at one level or the next. */
 #define ROUNDS (4 + COMPARE_LEVELS)
 
@@ -97,6 +100,51 @@ compare_asked(const struct sqt_xact *xact)
     return longest ? sqt_origin_text(xact->origin, longest->def, longest->who) : NULL;
 }
 
+/* The place of a note's name, SQT_NOTES if there were too many: squid.conf was changed. */
+static unsigned
+compare_note_place(struct compare *c, const char *name)
+{
+    unsigned place = 0;
+    while (place < SQT_NOTES && c->notes[place][0] && strcmp(c->notes[place], name) != 0)
+        ++place;
+    if (place < SQT_NOTES)
+        snprintf(c->notes[place], sizeof(c->notes[place]), "%s", name);
+    return place;
+}
+
+/* What had no number of its own in the trace is no value. */
+static void
+compare_notes(struct compare *c, struct compared *r, const struct sqt_notes *notes)
+{
+    for (unsigned i = 0; notes && i < notes->count; ++i) {
+        char name[sizeof("note =") + SQT_NOTE_NAME + SQT_NOTE_VALUE];
+        const unsigned place = compare_note_place(c, notes->of[i].name);
+        if (place == SQT_NOTES || strcmp(notes->of[i].value, "other") == 0)
+            continue;
+        snprintf(name, sizeof(name), "note %s=%s", notes->of[i].name, notes->of[i].value);
+        r->names[NOTE + place] = compare_name(c, NOTE + place, name);
+    }
+}
+
+/* The server that the request waited for: one that it tried to connect to in vain, if that took most of its time; else the
+ * one that it was connected to last. */
+static const char *
+compare_server(struct compare *c, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
+{
+    struct sqt_blame blame;
+    const int failed = sqt_blame_take(&c->blames, xact, &blame);
+    for (unsigned at = SQT_BLAMED_CONNECT; failed && at <= SQT_BLAMED_TLS; ++at)
+        if ((blame.failed >> at & 1) && 2 * blame.took[at] > felt)
+            return sqt_blame_name(&blame, (enum sqt_blamed)at);
+    return fact->row[SQT_CELL(requests, server)].text;
+}
+
+static void
+compare_connection(void *state, const struct sqt_attempt *attempt)
+{
+    sqt_blame_attempt(&((struct compare *)state)->blames, attempt);
+}
+
 /* Room for one more: every second one goes. */
 static void
 compare_thin(struct compare *c)
@@ -113,21 +161,24 @@ compare_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
 {
     struct compare *const c = state;
     char worker[32], place[SQT_FINDING_NAME];
-    if (!c->kept) {
-        c->kept = sqt_zeroed(KEPT, sizeof(*c->kept));
+    const char *const server = compare_server(c, xact, fact, felt);
+    if (!c->kept)
         c->stride = 1;
-    }
     if (c->seen++ % c->stride)
         return;
     if (c->count == KEPT)
         compare_thin(c);
+    if (c->count == c->room) {
+        c->room = c->room ? 2 * c->room : ROOM_AT_FIRST;
+        c->kept = sqt_resized(c->kept, c->room * sizeof(*c->kept));
+    }
     snprintf(worker, sizeof(worker), "worker %u", (unsigned)xact->origin->identity.kid);
     struct compared *const r = &c->kept[c->count++];
     *r = (struct compared){.second = xact->begin > 0 ? (uint32_t)(xact->begin / INT64_C(1000000000)) : 0,
                            .felt = (float)sqt_finding_slow(xact, felt),
                            .size = xact->size == SQT_MISSING ? 0 : (float)xact->size};
     compare_strata(c, r, xact, fact);
-    r->names[SERVER] = compare_name(c, SERVER, fact->row[SQT_CELL(requests, server)].text);
+    r->names[SERVER] = compare_name(c, SERVER, server);
     r->names[LISTENER] = compare_name(c, LISTENER, sqt_listener_text(xact->origin, xact->listener));
     r->names[WORKER] = xact->origin->identity.kid_kind == SQT_KID_WORKER ? compare_name(c, WORKER, worker) : 0;
     r->names[PLACE] = sqt_finding_place_name(xact, place) ? compare_name(c, PLACE, place) : 0;
@@ -136,6 +187,7 @@ compare_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
     r->names[HOST] = compare_name(c, HOST, fact->row[SQT_CELL(requests, url_host)].text);
     r->names[CLIENT] = compare_name(c, CLIENT, fact->row[SQT_CELL(requests, client)].text);
     r->names[USER] = compare_name(c, USER, fact->row[SQT_CELL(requests, user_name)].text);
+    compare_notes(c, r, xact->notes);
     c->of_log = xact->of_log;
     for (unsigned i = 0; i < (xact->of_log ? PART_COUNT : PART_OF_LOG); ++i)
         r->parts[i] = (float)sqt_row_sum(fact->row, part_stages[i]);
@@ -199,13 +251,16 @@ compare_by_second(const void *a, const void *b)
     return x->second < y->second ? -1 : x->second > y->second;
 }
 
-/* What another name must exceed: where names= leaves the server a number, a name that says nearly as much is better. */
+/* What a name of another kind must exceed: where names= leaves the server a number, a name that says nearly as much is
+ * better.  So is a note that squid.conf gives to clients, as a port is only an address. */
 static double
-compare_to_exceed(const struct compare *c, const struct culprit *best)
+compare_to_exceed(const struct compare *c, const struct culprit *best, unsigned kind)
 {
     static const char number[] = "origin-";
     const char *const name = best->name && best->kind == SERVER ? c->texts[SERVER][best->name] : NULL;
-    return name && strncmp(name, number, sizeof(number) - 1) == 0 ? best->excess * NEARLY : best->excess;
+    const int nearly = (name && strncmp(name, number, sizeof(number) - 1) == 0) ||
+                       (best->name && best->kind == LISTENER && kind >= NOTE);
+    return nearly ? best->excess * NEARLY : best->excess;
 }
 
 /* The name with the largest score, of those that may be told; none has an excess of 0. */
@@ -213,11 +268,13 @@ static struct culprit
 compare_round(struct compare *c, struct scores *s, double all)
 {
     struct culprit best = {.excess = 0};
-    for (unsigned kind = 0; kind < KINDS; ++kind) {
+    for (unsigned kind = c->first; kind < KINDS; ++kind) {
+        if (!c->names[kind].count)
+            continue;
         s->names_count = c->names[kind].count + 1;
         s->cells = sqt_zeroed(s->names_count * s->strata_count, sizeof(*s->cells));
         const struct culprit x = compare_best(c, (enum compare_kind)kind, s);
-        if (x.excess > compare_to_exceed(c, &best) && is_noticed(&x, all) && sqt_culprit_is_fair(c, &x) &&
+        if (x.excess > compare_to_exceed(c, &best, kind) && is_noticed(&x, all) && sqt_culprit_is_fair(c, &x) &&
             x.excess > sqt_compare_chance(c, (enum compare_kind)kind, s))
             best = x;
         free(s->cells);
@@ -232,6 +289,9 @@ compare_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
     struct scores *const s = sqt_zeroed(1, sizeof(*s));
     const double all = (double)totals->total_ns / (double)(c->stride ? c->stride : 1);
     for (unsigned i = 0; i < tolds->count; ++i)
+        if (c->notes[0][0] && strcmp(tolds->told[i]->cause, "only_server") == 0)
+            c->first = NOTE; /* it may be slow for some only */
+    for (unsigned i = 0; i < tolds->count && !c->first; ++i)
         for (unsigned kind = 0; kind < ASKED && *tolds->told[i]->culprit; ++kind)
             compare_leave_told(c, tolds->told[i], (enum compare_kind)kind);
     if (c->count)
@@ -257,8 +317,13 @@ compare_end(void *state)
         sqt_names_free(&c->names[kind]);
     for (unsigned level = 0; level < COMPARE_LEVELS; ++level)
         sqt_names_free(&c->strata[level]);
+    sqt_blames_free(&c->blames);
     free(c->kept);
 }
 
-const struct sqt_look sqt_look_compare = {
-    .size = sizeof(struct compare), .of_log = 1, .request = compare_request, .tell = compare_tell, .end = compare_end};
+const struct sqt_look sqt_look_compare = {.size = sizeof(struct compare),
+                                          .of_log = 1,
+                                          .request = compare_request,
+                                          .connection = compare_connection,
+                                          .tell = compare_tell,
+                                          .end = compare_end};

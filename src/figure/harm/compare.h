@@ -9,6 +9,7 @@
 #ifndef SQT_COMPARE_H
 #define SQT_COMPARE_H
 
+#include "blame.h"
 #include "figure/finding/look.h"
 #include "figure/stat/names.h"
 
@@ -27,8 +28,21 @@ enum compare_level {
     COMPARE_LEVELS
 };
 
-/* The last three are of the line of a request in access.log. */
-enum compare_kind { SERVER, LISTENER, WORKER, PLACE, REASON, ASKED, HOST, CLIENT, USER, KINDS };
+/* HOST and the next two are of the line of a request in access.log.  Each name of a note is a kind of its own, from NOTE
+ * on. */
+enum compare_kind {
+    SERVER,
+    LISTENER,
+    WORKER,
+    PLACE,
+    REASON,
+    ASKED,
+    HOST,
+    CLIENT,
+    USER,
+    NOTE,
+    KINDS = NOTE + SQT_NOTES
+};
 
 /* What a request's time goes to, as a person would say it. */
 #define PARTS(X) \
@@ -72,10 +86,14 @@ struct numbered {
 struct compare {
     struct sqt_names names[KINDS], strata[COMPARE_LEVELS];
     const char *texts[KINDS][NAMES + 2];
+    char notes[SQT_NOTES][SQT_NOTE_NAME + 1]; /* names, in the order in which they came */
     struct compared *kept;
+    size_t room; /* of kept */
     size_t count;
     uint64_t seen, stride;
-    int of_log; /* there are no stages */
+    int of_log;     /* there are no stages */
+    unsigned first; /* kind that is asked for; NOTE: a finding says the rest */
+    struct sqt_blames blames;
 };
 
 /* Of requests with a name, of one stratum or all. */

@@ -64,6 +64,15 @@ sqt_failed_late(struct sqt_failure *x, int64_t ns)
 /* The trace does not say whether a server is a cache_peer. */
 #define CONNECT_TIMEOUTS "connect_timeout (of a cache_peer: its connect-timeout=, or peer_connect_timeout)"
 
+int
+sqt_failed_is_alike(const struct sqt_failure *x)
+{
+    const double count = (double)x->late.count, mean = x->late.sum / count,
+                 variance = x->late.squares / count - mean * mean;
+    const double most = mean * DEVIATE_PART / 100 > DEVIATE ? mean * DEVIATE_PART / 100 : DEVIATE;
+    return variance <= most * most;
+}
+
 void
 sqt_failed_timeout(const struct sqt_failure *x, struct sqt_told *told)
 {
@@ -76,12 +85,9 @@ sqt_failed_timeout(const struct sqt_failure *x, struct sqt_told *told)
     const size_t used = strlen(told->sentence);
     if (!names[x->at] || x->late.count < LATE_LEAST || x->late.count * 100 < x->count * LATE_PART)
         return;
-    const double mean = x->late.sum / (double)x->late.count,
-                 variance = x->late.squares / (double)x->late.count - mean * mean;
-    const double most = mean * DEVIATE_PART / 100 > DEVIATE ? mean * DEVIATE_PART / 100 : DEVIATE;
-    if (variance <= most * most)
+    if (sqt_failed_is_alike(x))
         snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                 " Each wait ends after about %.1f s: that is %s.", mean, names[x->at]);
+                 " Each wait ends after about %.1f s: that is %s.", x->late.sum / (double)x->late.count, names[x->at]);
 }
 
 void
@@ -128,6 +134,25 @@ sqt_failed_cut(const struct sqt_failure *x, struct sqt_told *told)
         snprintf(told->sentence + used, sizeof(told->sentence) - used, " All of them are cut after about %s.", most);
     else
         snprintf(told->sentence + used, sizeof(told->sentence) - used, " They are cut after %s to %s.", least, most);
+}
+
+void
+sqt_failed_writing(const struct sqt_failure *x, struct sqt_told *told, struct sqt_tolds *tolds)
+{
+    struct sqt_told *const slow = sqt_tolds_find(tolds, "slow_clients", NULL, 0);
+    const size_t used = strlen(told->sentence);
+    if (2 * x->writing < x->felt)
+        return;
+    snprintf(
+        told->sentence + used, sizeof(told->sentence) - used,
+        " Most of their time Squid wrote to clients, who took it slowly, and read no more meanwhile (read_ahead_gap): "
+        "the server may not wait that long.");
+    if (!slow)
+        return;
+    const size_t length = strlen(slow->sentence);
+    snprintf(slow->sentence + length, sizeof(slow->sentence) - length,
+             " %llu of these replies are cut, because %s closed the connection before the end.",
+             (unsigned long long)x->count, *told->culprit ? told->culprit : "a server");
 }
 
 unsigned

@@ -10,9 +10,11 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "blame.h"
+#include "figure/finding/findings.h"
 
 /* Parents that are told by name. */
 #define PEERS 4
@@ -20,8 +22,8 @@
 #define NAMES 1024
 /* Who failed longer ago, in ns, is not blamed for a request that asked nobody. */
 #define MINUTE INT64_C(60000000000)
-/* Squid tries a dead cache_peer again after connect_timeout, as long as there are requests: it is taken for dead for so
- * many ns. */
+/* While requests could use a dead cache_peer, Squid connects to it again: once a second at most, and one that never answers
+ * about once in its connect_timeout.  So long after such an attempt, in ns, it is taken for dead. */
 #define PROBES (2 * MINUTE)
 /* Who fails within that time, in ns, was not asked over a network. */
 #define AT_ONCE INT64_C(1000000)
@@ -44,7 +46,8 @@ sqt_failure_get(struct sqt_failed_requests *all, enum sqt_failed_at at, const ch
     struct sqt_names *const names = &all->names;
     names->size = sizeof(struct sqt_failure);
     /* What is kept of each server does not take the room of failures. */
-    names->most = at == SQT_FAILED_CONNECT || at == SQT_FAILED_REFUSED ? NAMES : NAMES + NAMES / 4;
+    const int of_server = at == SQT_FAILED_CONNECT || at == SQT_FAILED_REFUSED || at == SQT_FAILED_ONE_METHOD;
+    names->most = of_server ? NAMES : NAMES + NAMES / 4;
     snprintf(key, sizeof(key), "%u %s", at, name ? name : "");
     struct sqt_failure *failure = sqt_names_get(names, key);
     if (sqt_names_is_others(&failure->named)) { /* all others of a kind are of nobody in particular */
@@ -135,14 +138,21 @@ failures_add(struct failures *f, struct sqt_failure *failure, uint32_t series, c
         failure->before = f->all.requests - 1;
         failure->reconfigured = f->all.reconfigured;
     }
+    sqt_failed_apart_add(failure, xact);
     failure->status = failure->count ? failure->status : xact->status;
     failure->with_status += failure->status == xact->status;
     failure->fetched += (uint64_t)(xact->fetched > 0 ? xact->fetched : 0);
     failure->sent_least = failure->count && failure->sent_least < xact->sent ? failure->sent_least : xact->sent;
     failure->sent_most = failure->sent_most > xact->sent ? failure->sent_most : xact->sent;
     ++failure->count;
+    if (failure->asked >= failure->count) {
+        failure->between += failure->asked - failure->count > failure->well;
+        failure->well = failure->asked - failure->count;
+    }
     failure->felt += (uint64_t)felt;
     sqt_when_add(&f->all.when, series, xact->begin, (uint64_t)felt, 1);
+    if (series == failure->series && failure->at == SQT_FAILED_CONNECT)
+        sqt_when_add(&f->all.when, SQT_FAILURES_CONNECT, xact->begin, (uint64_t)felt, 1);
 }
 
 const char *
@@ -163,7 +173,9 @@ failures_blamed(struct failures *f, const struct sqt_xact *xact, const struct sq
     struct sqt_failure *const failure = sqt_failure_get(&f->all, at[blamed], data ? sqt_failure_server(xact) : name);
     failure->data += (unsigned)data;
     const int at_once = (blamed == SQT_BLAMED_CONNECT || blamed == SQT_BLAMED_SERVICE) && blame->took[blamed] < AT_ONCE;
-    const enum sqt_why why = blamed == SQT_BLAMED_CONNECT ? sqt_why_of(blame->error) : SQT_WHY_UNKNOWN;
+    const enum sqt_why why = blamed != SQT_BLAMED_CONNECT ? SQT_WHY_UNKNOWN
+                             : blame->begun || !at_once   ? sqt_why_of(blame->error)
+                                                          : SQT_WHY_NO_SOCKET;
     ++failure->whys[why];
     failure->timed_out += blame->timed_out >> blamed & 1;
     if (blame->timed_out >> blamed & 1)
@@ -226,18 +238,26 @@ failures_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
     struct sqt_failure *failure = NULL;
     const int blamed = sqt_blame_take(&f->blames, xact, &blame);
     const int made = (xact->flags & SQT_XACT_ERROR_PAGE) || xact->reply_source == SQT_REPLY_MADE;
+    const int error = sqt_xact_got_error(xact);
     ++f->all.requests;
+    sqt_failed_apart_all(&f->all, xact);
+    if (sqt_failure_server(xact))
+        ++sqt_failure_get(&f->all, SQT_FAILED_CONNECT, sqt_failure_server(xact))->asked;
     sqt_when_add(&f->all.when, SQT_FAILURES_ALL, xact->begin, (uint64_t)felt, 1);
     if (xact->status >= 400 && fact->class == SQT_CLASS_NEGATIVE_HIT)
-        failure = xact->status >= 500 ? sqt_failure_get(&f->all, SQT_FAILED_KEPT, "negative_ttl") : NULL;
-    else if (xact->status >= 500 && !made)
-        failure = xact->reused >= 0 ? sqt_failure_get(&f->all, SQT_FAILED_BY_SERVER, sqt_failure_server(xact)) : NULL;
-    else if (xact->status >= 500)
+        failure = error ? sqt_failure_get(&f->all, SQT_FAILED_KEPT, "negative_ttl") : NULL;
+    else if (error && !made && xact->reused >= 0) {
+        failure = sqt_failure_get(&f->all, SQT_FAILED_BY_SERVER, sqt_failure_server(xact));
+        sqt_failure_answered(&f->all, xact, 1);
+    } else if (error && !made)
+        failure = NULL;
+    else if (error)
         failure = blamed ? failures_blamed(f, xact, &blame, felt) : failures_unexplained(f, xact, fact);
     else
         failure = sqt_failure_other(&f->all, xact, fact, &blame);
     if (failure)
         failures_add(f, failure, failure->series, xact, felt);
+    sqt_limit_add(&f->all.spans, xact->begin, xact->end, failure && failure->at == SQT_FAILED_DENIED);
     if (failure && failure->at == SQT_FAILED_CUT)
         failures_add(f, &f->all.cut, SQT_FAILURES_CUT, xact, felt);
 }
@@ -305,6 +325,8 @@ failures_end(void *state)
     struct failures *const f = state;
     sqt_names_free(&f->all.names);
     sqt_names_free(&f->all.peers);
+    sqt_names_free(&f->all.methods);
+    free(f->all.spans.spans);
     sqt_when_free(&f->all.when);
     sqt_blames_free(&f->blames);
 }

@@ -8,6 +8,7 @@
 #include "figure/stat/names.h"
 #include "figure/finding/look.h"
 #include "figure/why/errors.h"
+#include "figure/why/limit.h"
 
 /* A neighbour that Squid takes for dead, and to which it cannot connect. */
 struct sqt_failed_peer {
@@ -17,6 +18,19 @@ struct sqt_failed_peer {
     int64_t at;     /* when Squid tried last */
 };
 #define SQT_FAILED_PEERS 16
+
+/* Bytes of the name of a method. */
+#define SQT_FAILED_METHOD 16
+
+/* Workers with a higher number are not told apart. */
+#define SQT_FAILED_WORKERS 256
+
+/* What requests have in common with the first of them. */
+struct sqt_failed_apart {
+    char method[SQT_FAILED_METHOD]; /* "": not known */
+    int worker;                     /* -1: not known */
+    uint64_t of_method, of_worker;
+};
 
 /* How often Squid stopped to use a service. */
 struct sqt_failed_suspensions {
@@ -46,6 +60,11 @@ enum sqt_failed_at {
     SQT_FAILED_NO_REQUEST, /* bytes came to that port, but no whole request */
     SQT_FAILED_KEPT,       /* with an error that the cache keeps */
     SQT_FAILED_REFUSED,    /* by the server, with 4xx, one after the other */
+    SQT_FAILED_ONE_METHOD, /* the same, of one method, whose name is behind the server's */
+    SQT_FAILED_HALF,       /* an adaptation service ended in the middle of its answer */
+    SQT_FAILED_TUNNEL,     /* a time-out closed the tunnel soon after it was opened */
+    SQT_FAILED_CUT_HIT,    /* the file in a cache_dir ended before the object did */
+    SQT_FAILED_REPLY,      /* the server answered, and rules on replies denied that */
     SQT_FAILED_ATS
 };
 
@@ -74,19 +93,34 @@ struct sqt_failure {
     uint64_t whys[SQT_WHYS]; /* of them, by the system's error */
     struct sqt_failed_suspensions suspended;
     uint64_t broken; /* of them, where a helper said that it is broken */
+    uint64_t mute;   /* of handshakes that clients did not end: in these they sent no byte for long */
+    uint64_t left;   /* the same: in these clients closed the connection */
+    uint64_t hello;  /* the same: in these they sent something, as far as that is known */
+    uint64_t coming; /* of those that were no whole request: bytes came to the end */
     struct sqt_failed_run {
         uint64_t count;
         int64_t since, until;
         uint32_t status;
         uint64_t after; /* other answers before it */
+        uint64_t odd;   /* of them, with a status that is no ordinary answer */
     } run, longest;     /* answers of a server in a row that are 4xx: the last, and the longest */
     uint64_t answered;  /* other answers of that server */
-    uint64_t connected; /* connections to it since the first of them, or since others' failed at once */
+    struct {
+        char method[SQT_FAILED_METHOD]; /* "": none */
+        uint64_t count, most;           /* of 5xx in a row: the last ones, and the longest row of any method */
+        uint64_t well, others; /* good answers to other methods since the last row, or the longest one, began */
+    } errors;                  /* answers of that server to one method */
+    uint64_t writing;          /* ns of them, in which Squid wrote the reply to the client */
+    uint64_t connected;        /* connections to it since the first of them, or since others' failed at once */
+    uint64_t well;             /* of a server: other requests that asked it, up to the last of them */
+    struct sqt_failed_apart apart;
+    uint64_t between; /* of them, before which it was asked in another request since the one before */
+    uint64_t asked;   /* of all requests, those that asked that server last, or tried to */
 };
 
-/* Series of sums by time: all requests, those whose connections failed at once, those whose replies were cut, and each
- * failure's from there on. */
-enum { SQT_FAILURES_ALL = 1, SQT_FAILURES_AT_ONCE, SQT_FAILURES_CUT, SQT_FAILURES_SERIES };
+/* Series of sums by time: all requests, those whose connections failed at once, those whose replies were cut, those whose
+ * connections failed, and each failure's from there on. */
+enum { SQT_FAILURES_ALL = 1, SQT_FAILURES_AT_ONCE, SQT_FAILURES_CUT, SQT_FAILURES_CONNECT, SQT_FAILURES_SERIES };
 
 struct sqt_failed_requests {
     struct sqt_names names; /* of struct sqt_failure */
@@ -94,14 +128,21 @@ struct sqt_failed_requests {
     struct sqt_failure at_once; /* all together whose connections failed at once */
     struct sqt_failure cut;     /* all together whose replies were cut */
     struct sqt_failed_peer dead[SQT_FAILED_PEERS];
-    struct sqt_names peers;       /* that were connected to, or tried */
-    int direct;                   /* whether a server was, directly */
-    int64_t reconfigured;         /* when Squid was reconfigured last; 0: never */
-    char rewriter[SQT_TOLD_NAME]; /* who was asked last whether a URL is rewritten; "": nobody */
+    struct sqt_names peers; /* that were connected to, or tried */
+    int direct;             /* whether a server was, directly */
+    int64_t reconfigured;   /* when Squid was reconfigured last; 0: never */
+    struct sqt_limit spans;
+    unsigned limit;                       /* how many are under way when others are denied; 0: it is not for that */
+    struct sqt_names methods;             /* of all requests: how many have each */
+    uint64_t workers[SQT_FAILED_WORKERS]; /* the same */
+    char rewriter[SQT_TOLD_NAME];         /* who was asked last whether a URL is rewritten; "": nobody */
     uint64_t requests;
 };
 
 struct sqt_blame;
+
+/* failures-other.c: a server answered a request; error: with a 5xx. */
+void sqt_failure_answered(struct sqt_failed_requests *all, const struct sqt_xact *xact, int error);
 
 /* Requests that fail at that, and at whom; name may be NULL. */
 struct sqt_failure *sqt_failure_get(struct sqt_failed_requests *all, enum sqt_failed_at at, const char *name);
@@ -119,6 +160,8 @@ enum sqt_why sqt_failed_mostly(const struct sqt_failure *failure);
 void sqt_failed_dead(const struct sqt_failed_requests *all, char names[SQT_TOLD_NAME], char because[SQT_TOLD_TEXT]);
 /* Squid gave up waiting for one of them after so many ns. */
 void sqt_failed_late(struct sqt_failure *failure, int64_t ns);
+/* Whether Squid gave up waiting after about the same time whenever it did. */
+int sqt_failed_is_alike(const struct sqt_failure *failure);
 /* Adds which time-out of Squid ends them, if all end after as long. */
 void sqt_failed_timeout(const struct sqt_failure *failure, struct sqt_told *told);
 /* Adds that Squid keeps the failure of a look-up. */
@@ -127,10 +170,29 @@ void sqt_failed_kept(const struct sqt_failure *failure, struct sqt_told *told);
 void sqt_failed_unasked(const struct sqt_failure *failure, struct sqt_told *told);
 /* Adds after how many bytes replies were cut. */
 void sqt_failed_cut(const struct sqt_failure *failure, struct sqt_told *told);
+/* Adds, there and to what is told of slow clients, that replies were cut while Squid wrote to clients. */
+void sqt_failed_writing(const struct sqt_failure *failure, struct sqt_told *told, struct sqt_tolds *tolds);
 /* How many servers cut replies, if no single one does it: 0 if one has more than half of them. */
 unsigned sqt_failed_cutters(const struct sqt_failed_requests *all);
 /* Adds how often Squid did not use the service, and for how long. */
 void sqt_failed_suspended(const struct sqt_failure *failure, int64_t end, struct sqt_told *told);
+
+/* failures-apart.c: one more request, of all, and of those that failed. */
+void sqt_failed_apart_all(struct sqt_failed_requests *all, const struct sqt_xact *xact);
+void sqt_failed_apart_add(struct sqt_failure *failure, const struct sqt_xact *xact);
+/* The only worker in which they are, though others have requests, too; -1: there is none. */
+int sqt_failed_worker(const struct sqt_failed_requests *all, const struct sqt_failure *failure);
+/* Adds what sets them apart. */
+void sqt_failed_apart_tell(const struct sqt_failed_requests *all, const struct sqt_failure *failure,
+                           struct sqt_told *told);
+
+/* Servers that are named of several. */
+#define SQT_FAILED_NAMED 4
+/* How many servers connections fail to alike, of which none has more than half of the failures; 0: they do not.  sum: of all of
+ * them; names: of some. */
+unsigned sqt_failed_several(const struct sqt_failed_requests *all, struct sqt_failure *sum, char names[SQT_TOLD_NAME]);
+/* Whether it is one of those that may be several. */
+int sqt_failed_is_one_of_several(const struct sqt_failure *failure);
 
 /* failures-told.c: adds a finding for each that matters.  end: of the trace. */
 void sqt_failures_tell(struct sqt_failed_requests *failed, int64_t end, struct sqt_tolds *tolds);

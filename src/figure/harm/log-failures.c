@@ -54,7 +54,7 @@ log_failures_request(void *state, const struct sqt_xact *xact, const struct sqt_
     struct log_failures *const f = state;
     if (!xact->of_log)
         return;
-    const int failed = xact->status >= 500 && xact->status < 600;
+    const int failed = sqt_xact_got_error(xact) && xact->status < 600;
     const char *const server = fact->row[SQT_CELL(requests, server)].text;
     ++f->all;
     sqt_when_add(&f->when, SERIES_ALL, xact->begin, (uint64_t)felt, 1);

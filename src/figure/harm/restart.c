@@ -38,7 +38,7 @@ static int
 is_served(const struct sqt_standstill *s)
 {
     for (unsigned i = 0; i < SQT_STANDING_KIDS; ++i)
-        if (s->kids[i].origin && is_server(s->kids[i].kind))
+        if ((s->kids[i].origin || s->kids[i].untraced) && is_server(s->kids[i].kind))
             return 1;
     return 0;
 }
@@ -143,7 +143,10 @@ sqt_restart_setup(struct sqt_standstill *s, const struct sqt_setup_row *row)
     struct sqt_standing_kid *const kid = restart_kid(s, row->origin);
     if (!kid)
         return;
-    if (row->event == SQT_EV_STOP && kid->origin == row->origin)
+    if (row->event == SQT_EV_STOP && row->goes_on && kid->origin == row->origin)
+        /* What comes next may be the same process. */
+        *kid = (struct sqt_standing_kid){.untraced = 1, .kind = kid->kind};
+    else if (row->event == SQT_EV_STOP && kid->origin == row->origin)
         restart_ends(s, kid, restart_later(s->last, s->listened), row->at);
     if (row->event != SQT_EV_START)
         return;

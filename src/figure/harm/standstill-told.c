@@ -59,6 +59,21 @@ static const struct standstill_words start_words = {
     "start takes time, too: long lists of an acl, swap.state of a large cache_dir.",
     "sqtrace-dump --table=events --where='event == START or event == STOP' TRACE"};
 
+/* Of passes in which others had the processor. */
+static const struct standstill_words queued_words = {
+    "stopped", "waiting for a processor",
+    "A processor of its own (CPUAffinity= of systemd, cpu_affinity_map), or fewer programs beside it: what else runs, "
+    "top "
+    "shows. In a container or a service with a quota: more of it (CPUQuota=).",
+    "sqtrace-dump --table=loop_time --where='waiting_pct > 5 or throttled_pct > 5' TRACE"};
+
+/* Whether a processor is what Squid lacked, for most of the time. */
+static int
+is_queued(const struct sqt_standing_group *g)
+{
+    return g->kind == SQT_STANDING_STOPPED && g->queued > g->ns / 2;
+}
+
 static int
 is_start(const struct sqt_standing_group *g)
 {
@@ -236,8 +251,8 @@ standstill_begin(const struct sqt_standstill *s, const struct sqt_standing_group
         standstill_died(g, when, told);
         break;
     case SQT_STANDING_STOPPED:
-        sqt_told_print(told->sentence, "%s, %s did not run %s.", when, *standing_name(g) ? standing_name(g) : "Squid",
-                       times);
+        sqt_told_print(told->sentence, "%s, %s did not run %s%s.", when, *standing_name(g) ? standing_name(g) : "Squid",
+                       times, is_queued(g) ? ": it waited for a processor, which others had" : "");
         break;
     default:
         sqt_told_print(told->sentence, "%s, Squid served nobody %s, because of %s.", when, times,
@@ -296,7 +311,8 @@ static int
 standing_is_felt(const struct sqt_standing_group *g)
 {
     const int waited = g->requests >= REQUESTS && g->waited_ns >= (uint64_t)WAITED * g->requests;
-    const int often = g->kind == SQT_STANDING_PASS && g->count >= RECURRING && (g->until - g->since) / g->count < OFTEN;
+    const int often = (g->kind == SQT_STANDING_PASS || is_queued(g)) && g->count >= RECURRING &&
+                      (g->until - g->since) / g->count < OFTEN;
     return !often && (g->gone || waited || g->missed >= MISSED || g->failures >= MISSED);
 }
 
@@ -324,9 +340,11 @@ sqt_standstill_tell(struct sqt_standstill *s, struct sqt_tolds *tolds)
         told->waiting = g->waited_ns;
         if (is_start(g))
             w = &start_words;
+        else if (is_queued(g))
+            w = &queued_words;
         snprintf(told->culprit, sizeof(told->culprit), "%s", w->culprit ? w->culprit : standing_holder(s, g));
         if (g->kind == SQT_STANDING_STOPPED && *standing_name(g))
-            snprintf(told->culprit, sizeof(told->culprit), "%s, not running", standing_name(g));
+            snprintf(told->culprit, sizeof(told->culprit), "%s, %s", standing_name(g), w->culprit);
         standstill_begin(s, g, told);
         standstill_harm(g, told);
         standstill_advice(g, w, told);

@@ -111,6 +111,7 @@ standstill_loop(void *state, const struct sqt_loop_row *pass)
     else if (kind == SQT_STANDING_STOPPED)
         name = standstill_process(&pass->origin->identity, text, sizeof(text));
     struct sqt_standing_group *const group = sqt_standing_add(s, kind, name, pass->origin, pass->work, pass->end);
+    group->queued += pass->parts[SQT_LOOP_QUEUED];
     sqt_standing_worked(s, group, pass->origin, pass->work, pass->end);
     if (kind == SQT_STANDING_RECONFIGURE) /* its ports are closed meanwhile */
         group->missed += sqt_standing_rate(s, pass->work) * (double)(pass->end - pass->work) / 1e9;

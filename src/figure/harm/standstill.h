@@ -47,6 +47,7 @@ struct sqt_standing_group {
     enum sqt_standing_kind kind;
     unsigned count;
     int64_t ns, longest, since, until;
+    int64_t queued;                /* of passes: ns of them in which it waited for a processor */
     int64_t shutdown;              /* of a restart: ns for which it was shut down before it ended */
     uint64_t clients;              /* of a restart: requests and tunnels that it waited for */
     uint64_t requests, waited_ns;  /* that they met: ns of their clients in them */
@@ -82,6 +83,7 @@ struct sqt_stood {
 /* A kid that runs.  Its origin may be gone, and is only compared. */
 struct sqt_standing_kid {
     const struct sqt_origin *origin; /* NULL: it does not run */
+    int untraced;                    /* it went on when its trace ended, and perhaps still runs */
     uint32_t kind;                   /* enum sqt_kid_kind */
     int64_t seen;                    /* the last time that it showed life */
     struct sqt_standing_ending ending;

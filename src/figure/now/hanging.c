@@ -20,9 +20,9 @@
 /* A main thread that works on one thing for so long, or a process that shows no life for so long, serves nobody.  ns */
 #define BLOCKED INT64_C(1000000000)
 #define SILENT INT64_C(1500000000)
-/* Passes of that length with no more than that between them are as good as one.  ns */
 /* Whose process has said nothing for so long, while another one has, waits for nobody, ns. */
 #define GONE INT64_C(10000000000)
+/* Passes of that length with no more than that between them are as good as one.  ns */
 #define LONG INT64_C(500000000)
 #define BETWEEN INT64_C(250000000)
 
@@ -126,7 +126,18 @@ hanging_kid(struct sqt_hanging *h, const struct sqt_origin *origin)
     return &h->kids[origin->identity.kid % SQT_HANGING_KIDS];
 }
 
-/* An access check computes: samples of earlier ones may know the ACL. */
+/* The ACL that is being checked, if the ring shows it.  Returns whether it does. */
+static int
+hanging_acl(const struct sqt_open_loop *loop, const struct sqt_now *now, struct sqt_hanging_kid *kid)
+{
+    const uint32_t acl = now->acl ? now->acl(loop->origin) : 0;
+    const char *const text = acl ? sqt_origin_text(loop->origin, SQT_DEF_ACL, acl) : NULL;
+    if (text)
+        snprintf(kid->name, sizeof(kid->name), "acl %s", text);
+    return text != NULL;
+}
+
+/* An access check computes, and the ring does not show the ACL: samples of earlier ones may know it. */
 static void
 hanging_access(const struct sqt_hanging *h, struct sqt_hanging_kid *kid)
 {
@@ -136,12 +147,15 @@ hanging_access(const struct sqt_hanging *h, struct sqt_hanging_kid *kid)
 
 /* What a main thread does that does not go on: its last record announced it, or a sample in this pass saw it. */
 static void
-hanging_name(const struct sqt_hanging *h, const struct sqt_open_loop *loop, struct sqt_hanging_kid *kid)
+hanging_name(const struct sqt_hanging *h, const struct sqt_open_loop *loop, const struct sqt_now *now,
+             struct sqt_hanging_kid *kid)
 {
     char text[SQT_THING_NAME];
     const struct sqt_thing thing = {.activity = UINT32_MAX, .disk_call = loop->disk_call, .dir = loop->dir};
     if (kid->stopped)
         snprintf(kid->name, sizeof(kid->name), "not running");
+    else if (hanging_acl(loop, now, kid))
+        return;
     else if (loop->disk_call != SQT_DISK_OTHER)
         snprintf(kid->name, sizeof(kid->name), "%s", sqt_thing_name(loop->origin, &thing, text));
     else if (loop->xact && sqt_spans_charged(&loop->xact->stages) == SQT_STAGE_ACCESS)
@@ -195,7 +209,7 @@ hanging_open_loop(void *state, const struct sqt_open_loop *loop, const struct sq
                                     .stopped = stopped,
                                     .since = stopped ? now->ns - silent : since,
                                     .oldest = now->ns};
-    hanging_name(h, loop, kid);
+    hanging_name(h, loop, now, kid);
 }
 
 /* ---- what the model says ---- */
@@ -280,7 +294,7 @@ static void
 hanging_setup(void *state, const struct sqt_setup_row *row)
 {
     struct sqt_hanging *const h = state;
-    if (row->event == SQT_EV_STOP)
+    if (row->event == SQT_EV_STOP && !row->goes_on)
         h->ended[row->origin->identity.kid % SQT_HANGING_KIDS] = row->origin;
 }
 

@@ -9,17 +9,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scatter.h"
 
 #define OTHERS "other"
 
-/* FNV-1a. */
+/* A trace says what it likes: its names must not choose their chain. */
 static unsigned
 names_hash(const char *name)
 {
-    uint32_t hash = UINT32_C(2166136261);
-    for (; *name; ++name)
-        hash = (hash ^ (unsigned char)*name) * UINT32_C(16777619);
-    return hash % SQT_NAMES_CHAINS;
+    return (unsigned)(sqt_scattered_text(name, strlen(name)) % SQT_NAMES_CHAINS);
 }
 
 void *
@@ -37,6 +35,30 @@ sqt_names_get(struct sqt_names *names, const char *name)
     thing->next = names->first;
     ++names->count;
     return *chain = names->first = thing;
+}
+
+int
+sqt_names_has(const struct sqt_names *names, const char *name)
+{
+    const struct sqt_name_entry *thing = names->chains[names_hash(name)];
+    while (thing && strcmp(thing->name, name) != 0)
+        thing = thing->chain;
+    return thing != NULL;
+}
+
+void
+sqt_names_drop(struct sqt_names *names, struct sqt_name_entry *entry)
+{
+    struct sqt_name_entry **link = &names->chains[names_hash(entry->name)];
+    while (*link != entry)
+        link = &(*link)->chain;
+    *link = entry->chain;
+    for (link = &names->first; *link != entry;)
+        link = &(*link)->next;
+    *link = entry->next;
+    --names->count;
+    free(entry->name);
+    free(entry);
 }
 
 int

@@ -30,6 +30,12 @@ struct sqt_names {
 /* The thing of that name, zeroed at first.  Those after the first `most` share the one of the name "other". */
 void *sqt_names_get(struct sqt_names *names, const char *name);
 
+/* Whether there is a thing of that name. */
+int sqt_names_has(const struct sqt_names *names, const char *name);
+
+/* Frees a thing, and makes room for another one. */
+void sqt_names_drop(struct sqt_names *names, struct sqt_name_entry *entry);
+
 /* Whether it is the one that all others share: what is told of a thing is not true of it. */
 int sqt_names_is_others(const struct sqt_name_entry *entry);
 

@@ -8,7 +8,7 @@
 
 #define CELL(name) row[SQT_CELL(incidents, name)]
 
-/* How a child ended, or what Squid thinks of a service; NULL: the incident has no result. */
+/* How a child ended, what Squid thinks of a service, or whether a client got all; NULL: the incident has no result. */
 static const char *
 incidents_result(const struct sqt_incident_row *i, char text[32])
 {
@@ -18,6 +18,8 @@ incidents_result(const struct sqt_incident_row *i, char text[32])
         return i->code < sizeof(states) / sizeof(*states) ? states[i->code] : NULL;
     if (i->event == SQT_EV_PEER_PROBED)
         return i->code ? sqt_error_name((unsigned)i->code) : "connected";
+    if (i->event == SQT_EV_CLIENT_RESENT)
+        return i->unacked ? "unacknowledged" : "acknowledged";
     if (i->event != SQT_EV_CHILD_DIED)
         return NULL;
     if (i->code >= SQT_EXIT_UNKNOWN)
@@ -33,7 +35,8 @@ static int64_t
 incidents_count(const struct sqt_incident_row *i)
 {
     const uint64_t count = i->event == SQT_EV_CHILD_STARTED ? i->code : i->count;
-    if (i->event == SQT_EV_FATAL || i->event == SQT_EV_SERVICE_STATE || i->event == SQT_EV_PEER_PROBED)
+    if (i->event == SQT_EV_FATAL || i->event == SQT_EV_SERVICE_STATE || i->event == SQT_EV_PEER_PROBED ||
+        i->event == SQT_EV_CONN_OVER_LIMIT)
         return SQT_CELL_MISSING;
     return count < INT64_MAX ? (int64_t)count : INT64_MAX;
 }

@@ -7,7 +7,8 @@
 static void
 request_table_request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
-    if (sqt_job_wants(job, r->begin == SQT_MISSING ? r->end : r->begin, r->row))
+    const int open = job->open_now && r->outcome == SQT_OUTCOME_UNFINISHED;
+    if (sqt_job_wants(job, open || r->begin == SQT_MISSING ? r->end : r->begin, r->row))
         sqt_job_row(job, r->row);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * swaps.c - the tables of swaps and of their blocks.
+ * swaps.c - the table of swaps.
  */
 #include "pass/family.h"
 
@@ -11,12 +11,4 @@ swap_row(struct sqt_job *job, const struct sqt_swap_fact *s)
         sqt_job_row(job, s->row);
 }
 
-static void
-io_row(struct sqt_job *job, const struct sqt_io_fact *io)
-{
-    if (sqt_job_wants(job, io->row[SQT_CELL(ios, time_s)].number, io->row))
-        sqt_job_row(job, io->row);
-}
-
 const struct sqt_family sqt_family_swaps = {.where = {SQT_TABLE_swaps}, .where_count = 1, .swap = swap_row};
-const struct sqt_family sqt_family_ios = {.where = {SQT_TABLE_ios}, .where_count = 1, .io = io_row};

@@ -303,12 +303,14 @@ syscall_table_finish(struct sqt_job *job)
 const struct sqt_family sqt_family_syscalls = {.where = {SQT_TABLE_syscalls},
                                                .where_count = 1,
                                                .group = INT64_C(10000000000),
+                                               .chained = 1,
                                                .start = syscall_table_start,
                                                .consumer = {.calls = calls},
                                                .finish = syscall_table_finish};
 const struct sqt_family sqt_family_syscall_trend = {.where = {SQT_TABLE_syscalls},
                                                     .where_count = 1,
                                                     .group = INT64_C(10000000000),
+                                                    .chained = 1,
                                                     .start = syscall_table_start,
                                                     .consumer = {.calls = calls},
                                                     .finish = syscall_table_finish};

@@ -2,6 +2,8 @@
  *
  * children.c - helpers whose children die, although Squid did not ask them to.
  *
+ * And queues before helpers of which Squid starts no more children.
+ *
  * Questions that such a child had are told of where they failed.  Squid starts another child, so nobody may feel it for
  * long: until it happens too often, and Squid ends itself.
  */
@@ -18,12 +20,18 @@
 #define STATUSES 512
 /* So many make a pattern. */
 #define RECURRING 3
+/* So many starts of a helper's children are known; of one that has more nothing is said. */
+#define STARTS 64
+/* A queue lasts for so long without a start, ns. */
+#define NO_START INT64_C(5000000000)
 
 struct helper {
     struct sqt_name_entry named;
     uint64_t died, silent, started, unknown;
     uint32_t statuses[STATUSES];
     int64_t since, until;
+    int64_t starts[STARTS];
+    unsigned start_count;
 };
 
 struct children {
@@ -41,8 +49,12 @@ children_incident(void *state, const struct sqt_incident_row *row)
     c->helpers.most = HELPERS;
     struct helper *const h = sqt_names_get(&c->helpers, name ? name : "helper");
     h->started += row->event == SQT_EV_CHILD_STARTED && h->died > h->started;
-    if (row->event == SQT_EV_CHILD_STARTED)
+    if (row->event == SQT_EV_CHILD_STARTED) {
+        if (h->start_count < STARTS)
+            h->starts[h->start_count] = row->at;
+        ++h->start_count;
         return;
+    }
     h->since = h->died ? h->since : row->at;
     h->until = row->at;
     ++h->died;
@@ -110,10 +122,51 @@ children_tell_one(const struct helper *h, const struct sqt_look_totals *totals, 
     sqt_told_print(told->command, "sqtrace-dump --table=incidents --where='incident == child_died' TRACE");
 }
 
+/* The longest time of a queue in which no child was started; helper NULL: none ever was. */
+static int64_t
+children_gap(const struct helper *h, int64_t since, int64_t until)
+{
+    int64_t last = since, gap = 0;
+    if (h && h->start_count > STARTS)
+        return 0;
+    for (unsigned i = 0; h && i < h->start_count; ++i) {
+        const int64_t at = h->starts[i];
+        if (at <= last || at >= until)
+            continue;
+        gap = at - last > gap ? at - last : gap;
+        last = at;
+    }
+    return until - last > gap ? until - last : gap;
+}
+
+/* A queue before a helper that Squid does not relieve. */
+static void
+children_tell_queue(const struct children *c, struct sqt_told *told)
+{
+    const struct helper *its = NULL;
+    for (const struct sqt_name_entry *named = c->helpers.first; named; named = named->next)
+        if (strcmp(named->name, told->culprit) == 0)
+            its = (const struct helper *)named;
+    const int64_t gap = children_gap(its, told->since, told->until);
+    size_t used = strlen(told->sentence);
+    if (gap < NO_START)
+        return;
+    snprintf(told->sentence + used, sizeof(told->sentence) - used,
+             " Squid started no more of its children for %.0f s of that time.", (double)gap / 1e9);
+    used = strlen(told->advice);
+    snprintf(told->advice + used, sizeof(told->advice) - used,
+             " If it has fewer children than that allows, cache.log says why none is started: fork fails, for want of "
+             "memory or at a limit of processes (pids.max, ulimit -u).");
+}
+
 static void
 children_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
+    static const char *const queues[] = {"rewriter_queue", "helper_queue"};
     struct children *const c = state;
+    for (unsigned i = 0; i < sizeof(queues) / sizeof(*queues); ++i)
+        if (sqt_tolds_find(tolds, queues[i], NULL, 0))
+            children_tell_queue(c, sqt_tolds_find(tolds, queues[i], NULL, 0));
     for (const struct sqt_name_entry *named = c->helpers.first; named; named = named->next)
         if (((const struct helper *)named)->died >= LEAST)
             children_tell_one((const struct helper *)named, totals, tolds);

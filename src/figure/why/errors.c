@@ -25,6 +25,12 @@ static const struct {
                            "A firewall of this machine, or SELinux, says no (EPERM, EACCES): nft list ruleset, "
                            "ausearch -m avc."},
     [SQT_WHY_TIMED_OUT] = {"connections to %s timed out: no answer came to the first packet", NULL},
+    [SQT_WHY_NO_SOCKET] =
+        {"connections to %s could not be begun: their local address (tcp_outgoing_address) is not one "
+         "of this machine, or no local port is free",
+         "cache.log says why: commBind: Cannot bind socket, and to which address. tcp_outgoing_address: "
+         "an address that this machine has (ip addr). If it has it: more local ports "
+         "(net.ipv4.ip_local_port_range), or kept connections."},
 };
 
 enum sqt_why
@@ -49,6 +55,12 @@ sqt_why_of(unsigned error)
     default:
         return SQT_WHY_UNKNOWN;
     }
+}
+
+int
+sqt_why_is_local(enum sqt_why why)
+{
+    return why == SQT_WHY_NO_PORT || why == SQT_WHY_FORBIDDEN || why == SQT_WHY_NO_SOCKET;
 }
 
 const char *

@@ -216,7 +216,10 @@ sqt_service_failed(struct sqt_process_state *process, int64_t now, const struct 
     if (record->aux == SQT_WAIT_TIMEOUT)
         ++wait->repeats;
     else
-        waits_end(process, wait, now, wait->repeats ? SQT_WAIT_TIMEOUT : SQT_WAIT_FAILED);
+        waits_end(process, wait, now,
+                  record->aux == SQT_WAIT_CUT ? SQT_WAIT_CUT
+                  : wait->repeats             ? SQT_WAIT_TIMEOUT
+                                              : SQT_WAIT_FAILED);
 }
 
 void

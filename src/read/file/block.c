@@ -75,7 +75,9 @@ sqt_records_check(struct sqt_dictionary *dictionary, struct sqt_record *r, size_
     unsigned more = 0; /* parts that are still to come */
     for (size_t i = 0; i < count; ++i) {
         const unsigned number = r[i].event, flags = r[i].flags;
-        if (__builtin_expect(r[i].time < time || number > 255 || !(flags & SQT_FLAG_PART) != !more, 0))
+        /* Signed: a time of SQT_TICKS_MAX or more is as wrong as one that goes back. */
+        if (__builtin_expect((int64_t)r[i].time < (int64_t)time || number > 255 || !(flags & SQT_FLAG_PART) != !more,
+                             0))
             return more ? unit_of(r, i - 1) : i;
         time = r[i].time;
         more = more ? more - 1 : flags & SQT_FLAG_MORE;

@@ -303,3 +303,10 @@ sqt_ring_heartbeat(const struct sqt_ring *ring)
     return sqt_words_agree(ring->fd, &heartbeat_ns, sizeof(heartbeat_ns), AT(flusher.heartbeat_ns)) == 0 ? heartbeat_ns
                                                                                                          : 0;
 }
+
+uint32_t
+sqt_ring_acl(const struct sqt_ring *ring)
+{
+    uint32_t acl;
+    return sqt_words_agree(ring->fd, &acl, sizeof(acl), AT(writer.acl)) == 0 ? acl : 0;
+}

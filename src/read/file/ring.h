@@ -66,4 +66,7 @@ int sqt_ring_anchor(const struct sqt_ring *ring, struct sqt_anchor *anchor);
 /* CLOCK_MONOTONIC, ns, of when the flusher looked at the ring last; 0 if that cannot be read. */
 uint64_t sqt_ring_heartbeat(const struct sqt_ring *ring);
 
+/* The ACL that its main thread checks now (definition); 0: none, or not known. */
+uint32_t sqt_ring_acl(const struct sqt_ring *ring);
+
 #endif

@@ -39,6 +39,7 @@ struct sqt_beside {
     int64_t read;  /* when the last line that was read was written */
     int64_t shift; /* how much later the log's clock is than the trace's: of the last line that was found */
     int ended;
+    int follow;
     uint64_t count;
 };
 
@@ -49,6 +50,12 @@ sqt_beside_new(struct sqt_log *log)
     b->log = log;
     b->read = INT64_MIN;
     return b;
+}
+
+void
+sqt_beside_follow(struct sqt_beside *b)
+{
+    b->follow = 1;
 }
 
 static uint64_t
@@ -163,14 +170,14 @@ beside_read(struct sqt_beside *b, int64_t end)
 {
     struct sqt_logged *logged;
     const size_t count = b->ended ? 0 : sqt_log_next(b->log, &logged);
-    b->ended = !count;
+    b->ended = !count && !b->follow;
     for (size_t i = 0; i < count; ++i) {
         if (logged[i].at > b->read && logged[i].at < end + LATER)
             b->read = logged[i].at;
         if (logged[i].xid != SQT_LOG_UNKNOWN && logged[i].kid != SQT_LOG_UNKNOWN)
             beside_keep(b, &logged[i]);
     }
-    return !b->ended;
+    return count != 0;
 }
 
 static void

@@ -15,6 +15,9 @@ struct sqt_beside;
 
 struct sqt_beside *sqt_beside_new(struct sqt_log *log);
 
+/* Squid still writes the log: where it has no more lines, there may be some later. */
+void sqt_beside_follow(struct sqt_beside *beside);
+
 /* The line of a transaction that ended at that time, in ns since 1970; NULL: there is none.  Each line is found once.  Valid until
  * the next call. */
 const struct sqt_logged *sqt_beside_find(struct sqt_beside *beside, uint32_t kid, uint64_t xid, int64_t end);

@@ -10,13 +10,15 @@
 #include "origin.h"
 
 struct walk {
-    const struct sqt_origin_reader *reader;
+    struct sqt_origin_reader *reader;
+    struct sqt_part *part;
     struct sqt_extent *extent;
     uint64_t next; /* number of the first record that was not counted yet */
     uint64_t lost;
     int lost_known; /* nothing came after that number was told */
-    int begun;      /* a record was counted */
-    int recorder;   /* a flight recorder made it */
+    struct sqt_index_walk order;
+    int begun;    /* a record was counted */
+    int recorder; /* a flight recorder made it */
 };
 
 static void
@@ -25,40 +27,53 @@ take_records(struct walk *w, uint64_t first, uint64_t count)
     const uint64_t end = first + count;
     if (!w->begun && w->recorder)
         w->extent->overwritten += first;
+    if (!w->begun)
+        w->reader->extent_from = first;
     w->begun = 1;
     if (end <= w->next)
         return; /* they are in two files */
     w->extent->records += end - (first > w->next ? first : w->next);
     w->next = end;
+    w->reader->extent_to = end;
     w->lost_known = 0;
 }
 
 static void
-extent_take_block(struct walk *w, const struct sqt_block *block)
+extent_take_block(struct walk *w, const struct sqt_part_frame *frame)
 {
+    struct sqt_block block;
     struct sqt_line line;
-    if (block->count > SQT_BLOCK_RECORDS ||
-        sqt_clock_line(&w->reader->public.identity, &block->from, &block->to, block->time_first, block->time_last,
+    sqt_index_take_block(&w->reader->index, &w->order, w->reader, frame);
+    if (sqt_part_read(frame, &block, sizeof(block)) != 0)
+        return;
+    if (block.count > SQT_BLOCK_RECORDS ||
+        sqt_clock_line(&w->reader->public.identity, &block.from, &block.to, block.time_first, block.time_last,
                        w->reader->offset_ns, &line) != 0)
         return;
-    take_records(w, block->first, block->count);
-    const int64_t last = sqt_line_ns(&line, block->time_last);
+    if (!w->part->begun) {
+        w->part->begun = 1;
+        w->part->first = block.first;
+    }
+    take_records(w, block.first, block.count);
+    const int64_t last = sqt_line_ns(&line, block.time_last);
     if (last > w->extent->last_ns)
         w->extent->last_ns = last;
 }
 
-static void
-extent_take_frame(void *context, int fd, const struct sqt_frame *frame, uint64_t at)
+static int
+extent_take_frame(void *context, const struct sqt_part_frame *frame)
 {
     struct walk *const w = context;
-    struct sqt_block block;
     struct sqt_totals totals;
-    if (frame->type == SQT_FRAME_BLOCK && sqt_part_read(fd, frame, at, &block, sizeof(block)) == 0) {
-        extent_take_block(w, &block);
-    } else if (frame->type == SQT_FRAME_END && sqt_part_read(fd, frame, at, &totals, sizeof(totals)) == 0) {
+    if (frame->frame.type == SQT_FRAME_BLOCK) {
+        extent_take_block(w, frame);
+    } else if (frame->frame.type == SQT_FRAME_TEXT) {
+        sqt_index_take_text(&w->reader->index, w->order.part, frame);
+    } else if (frame->frame.type == SQT_FRAME_END && sqt_part_read(frame, &totals, sizeof(totals)) == 0) {
         w->lost = totals.lost;
         w->lost_known = 1;
     }
+    return 1;
 }
 
 /* What the ring holds beyond the segments. */
@@ -84,18 +99,36 @@ extent_take_ring(struct walk *w, struct sqt_ring *ring)
     w->lost_known = 1;
 }
 
-void
-sqt_origin_reader_extent(const struct sqt_origin_reader *reader, struct sqt_extent *extent)
+static void
+extent_walk(struct sqt_origin_reader *reader, struct sqt_extent *extent)
 {
-    struct walk w = {.reader = reader, .extent = extent};
+    struct walk w = {.reader = reader, .extent = extent, .order = sqt_index_walk_begin(reader->first_ns)};
+    sqt_origin_reader_sort(reader);
+    sqt_index_free(&reader->index);
     for (size_t i = 0; i < reader->part_count; ++i) {
-        w.recorder |= (reader->parts[i]->header.compatible & SQT_RECORDER) != 0;
-        sqt_part_each_frame(reader->parts[i], extent_take_frame, &w);
+        w.part = reader->parts[i];
+        w.part->begun = 0;
+        w.order.part = i;
+        w.recorder |= (w.part->header.compatible & SQT_RECORDER) != 0;
+        const uint64_t end = sqt_part_each_frame(w.part, 0, extent_take_frame, &w);
+        w.part->whole = end == (w.part->fd < 0 ? w.part->size : w.part->end);
     }
     struct sqt_ring ring = reader->ring; /* what is wrong with it, the real pass says */
     if (sqt_ring_is_open(&ring))
         extent_take_ring(&w, &ring);
-    extent->recorder |= w.recorder;
-    extent->lost += w.lost;
-    extent->lost_known &= w.lost_known;
+    extent->recorder = w.recorder;
+    extent->lost = w.lost;
+    extent->lost_known = w.lost_known;
+}
+
+const struct sqt_extent *
+sqt_origin_reader_extent(struct sqt_origin_reader *reader)
+{
+    if (!reader->walked || reader->followed) {
+        reader->extent = (struct sqt_extent){.lost_known = 1};
+        reader->extent_from = reader->extent_to = 0;
+        extent_walk(reader, &reader->extent);
+        reader->walked = 1;
+    }
+    return &reader->extent;
 }

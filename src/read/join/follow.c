@@ -117,6 +117,7 @@ follow_add(struct sqt_stream *s, struct sqt_origin_reader *o)
         if (s->waiting[i] == o)
             return 0;
     s->waiting = sqt_resized(s->waiting, (s->waiting_count + 2) * sizeof(struct sqt_origin_reader *));
+    s->open = sqt_resized(s->open, (s->waiting_count + 2) * sizeof(struct sqt_origin_reader *));
     sqt_stream_align(s, o);
     o->key = o->first_ns = o->last_ns = INT64_MIN;
     s->waiting[s->waiting_count++] = o;
@@ -132,7 +133,6 @@ sqt_stream_follow(struct sqt_stream *s, const struct sqt_following *following)
         sqt_diagnose(&s->diagnostics, SQT_ERROR, "standard input: a pipe cannot be followed; name a trace directory");
         return -1;
     }
-    s->open = sqt_resized(s->open, (SQT_OPEN_MOST + 1) * sizeof(struct sqt_origin_reader *));
     s->following = *following;
     s->followed = s->sources.followed = 1;
     for (size_t i = 0; i < s->sources.origin_count; ++i)
@@ -253,4 +253,11 @@ sqt_origin_silent(const struct sqt_origin *origin)
 {
     const struct sqt_origin_reader *const o = (const struct sqt_origin_reader *)origin;
     return sqt_ring_is_open(&o->ring) ? follow_silent(&o->ring) : -1;
+}
+
+uint32_t
+sqt_origin_acl(const struct sqt_origin *origin)
+{
+    const struct sqt_origin_reader *const o = (const struct sqt_origin_reader *)origin;
+    return sqt_ring_is_open(&o->ring) ? sqt_ring_acl(&o->ring) : 0;
 }

@@ -24,31 +24,32 @@ struct late_blocks {
     size_t count, room;
 };
 
-static void
-late_take_frame(void *context, int fd, const struct sqt_frame *frame, uint64_t at)
+static int
+late_take_frame(void *context, const struct sqt_part_frame *frame)
 {
     struct late_blocks *const blocks = context;
     const struct sqt_origin_reader *const o = blocks->reader;
     struct sqt_block block;
     struct sqt_line line;
-    if (frame->type != SQT_FRAME_BLOCK || sqt_part_read(fd, frame, at, &block, sizeof(block)) != 0 ||
+    if (frame->frame.type != SQT_FRAME_BLOCK || sqt_part_read(frame, &block, sizeof(block)) != 0 ||
         block.count > SQT_BLOCK_RECORDS ||
         sqt_clock_line(&o->public.identity, &block.from, &block.to, block.time_first, block.time_last, o->offset_ns,
                        &line) != 0)
-        return;
+        return 1;
     if (blocks->count == blocks->room) {
         blocks->room = blocks->room ? 2 * blocks->room : 256;
         blocks->of = sqt_resized(blocks->of, blocks->room * sizeof(*blocks->of));
     }
     blocks->of[blocks->count++] =
-        (struct late_block){block.first + block.count, frame->size, sqt_line_ns(&line, block.time_last)};
+        (struct late_block){block.first + block.count, frame->frame.size, sqt_line_ns(&line, block.time_last)};
+    return 1;
 }
 
 static struct late_blocks
 late_blocks_of(const struct sqt_origin_reader *o, size_t part)
 {
     struct late_blocks blocks = {.reader = o};
-    sqt_part_each_frame(o->parts[part], late_take_frame, &blocks);
+    sqt_part_each_frame(o->parts[part], 0, late_take_frame, &blocks);
     return blocks;
 }
 

@@ -8,7 +8,7 @@
 #include "read/stream.h"
 #include "stream-internal.h"
 
-/* Kids of a log: the lines of more are those of a kid that is not known. */
+/* Kids of a log: the lines of more are those of a kid that is not known, which is one more. */
 #define KIDS_MOST 256
 
 static struct sqt_origin_reader *
@@ -32,7 +32,7 @@ logs_origin(struct sqt_stream *s, int64_t kid)
     for (size_t i = 0; i < s->waiting_count; ++i)
         if (s->waiting[i]->public.identity.kid == kid)
             return &s->waiting[i]->public;
-    if (s->waiting_count == KIDS_MOST && kid != UINT32_MAX)
+    if (s->waiting_count >= KIDS_MOST && kid != UINT32_MAX)
         return logs_origin(s, -1);
     return &logs_new_origin(s, kid)->public;
 }
@@ -72,6 +72,8 @@ sqt_stream_join_log(struct sqt_stream *s, const struct sqt_log_request *request)
     }
     s->log = log;
     s->beside = sqt_beside_new(log);
+    if (request->follow)
+        sqt_beside_follow(s->beside);
     return 0;
 }
 

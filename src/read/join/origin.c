@@ -20,9 +20,6 @@
 #include "recorder.h"
 #include "sources.h"
 
-/* Where a line's base may be pushed to by those before it. */
-#define BASE_MAX (SQT_LATER_MAX + (int64_t)SQT_MONOTONIC_MAX)
-
 /* Gaps in the numbers for which the directory of a living writer is looked at again. */
 #define RESCANS_MOST 64
 
@@ -56,11 +53,10 @@ origin_place(const struct sqt_origin_reader *o)
 static void
 keep_time(struct sqt_origin_reader *o, struct sqt_line *line, uint64_t time_first)
 {
-    const int64_t ns = sqt_line_ns(line, time_first);
-    if (o->started && ns < o->last_ns)
-        line->base_ns += o->last_ns - ns;
-    if (line->base_ns > BASE_MAX && o->timed)
-        line->base_ns = BASE_MAX; /* block after block may claim to be years long */
+    if (o->started)
+        sqt_origin_push(line, time_first, o->last_ns);
+    if (o->timed)
+        sqt_origin_bound(line);
 }
 
 /* Whether a flight recorder made what is being read. */
@@ -90,13 +86,23 @@ origin_tell_gap(struct sqt_origin_reader *o, uint64_t first, uint64_t time)
     make_lost(o, reason, missing, o->last_ticks, time, &o->line);
 }
 
+/* Which of the records in the buffer, numbered from `first`, is the first new one: no part of a unit whose head was seen. */
+static size_t
+origin_find_new(const struct sqt_origin_reader *o, uint64_t first, size_t count)
+{
+    if (!o->started || first >= o->next)
+        return 0;
+    size_t skip = o->next - first < count ? (size_t)(o->next - first) : count;
+    while (skip < count && (o->buffer[skip].flags & SQT_FLAG_PART))
+        ++skip;
+    return skip;
+}
+
 /* Makes the `count` good records in the buffer, numbered from `first`, the ones to hand out.  Returns 0 if all were
  * seen before. */
 static int
 origin_take(struct sqt_origin_reader *o, uint64_t first, size_t count, const struct sqt_line *line, int unsure)
 {
-    size_t skip = 0;
-
     if (o->followed && sqt_ring_is_open(&o->ring) && first + count > o->ring.head)
         sqt_ring_refresh(&o->ring);
     if (sqt_ring_is_open(&o->ring) && first >= o->ring.head) {
@@ -123,15 +129,9 @@ origin_take(struct sqt_origin_reader *o, uint64_t first, size_t count, const str
     }
     if (sqt_ring_is_open(&o->ring) && first < o->ring.head && count > o->ring.head - first)
         count = (size_t)(o->ring.head - first);
-    if (first + count <= o->next)
+    const size_t skip = origin_find_new(o, first, count);
+    if (skip == count)
         return 0;
-    if (first < o->next) {
-        skip = (size_t)(o->next - first);
-        while (skip < count && (o->buffer[skip].flags & SQT_FLAG_PART))
-            ++skip;
-        if (skip == count)
-            return 0;
-    }
     o->unsure = unsure;
     o->line = *line;
     keep_time(o, &o->line, o->buffer[skip].time);
@@ -210,6 +210,14 @@ wall_of(const struct sqt_anchor *a, const struct sqt_anchor *b, uint64_t ticks)
     return (int64_t)(nearer->realtime_ns % SQT_REALTIME_MAX) - (int64_t)(nearer->monotonic_ns % SQT_MONOTONIC_MAX);
 }
 
+/* Whether what is new among the records in the buffer is older than what came before. */
+static int
+origin_goes_back(const struct sqt_origin_reader *o, uint64_t first, size_t count)
+{
+    const size_t skip = origin_find_new(o, first, count);
+    return o->started && skip < count && o->buffer[skip].time < o->last_ticks;
+}
+
 static int
 origin_take_block(struct sqt_origin_reader *o)
 {
@@ -234,7 +242,7 @@ origin_take_block(struct sqt_origin_reader *o)
         wrong = sqt_block_check(&o->dictionary, &block, o->buffer);
     if (!wrong && sqt_clock_line(who, &block.from, &block.to, block.time_first, block.time_last, o->offset_ns, &line))
         wrong = "the block's times are impossible";
-    if (!wrong && o->started && block.first >= o->next && block.time_first < o->last_ticks)
+    if (!wrong && origin_goes_back(o, block.first, block.count))
         wrong = "the block's times lie before those of the block before it";
     if (wrong) {
         sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: offset %" PRIu64 ": %s, %zu bytes skipped", o->segment.name,
@@ -312,11 +320,26 @@ close_part(struct sqt_origin_reader *o)
     o->segment_open = 0;
 }
 
+/* Passes over what is before the window, but for texts. */
+static void
+origin_skip_to_resumed(struct sqt_origin_reader *o)
+{
+    const uint64_t until = o->resumed.at + o->resumed.size;
+    if (o->part_next != o->resumed.part + 1 || o->segment.peeked || o->segment.at >= until)
+        return;
+    if (o->index.texts_many)
+        sqt_segment_skip(&o->segment, o->resumed.next);
+    else
+        o->segment.at = sqt_index_next_text(&o->index, o->resumed.part, o->segment.at, until);
+}
+
 /* The next frame of the open segment, if there is one; blocks that are too old are none. */
 static int
 origin_next_frame(struct sqt_origin_reader *o)
 {
-    if (!o->started && o->late_from)
+    if (o->resumed.next && o->next == o->resumed.next)
+        origin_skip_to_resumed(o);
+    else if (!o->started && o->late_from)
         sqt_segment_skip(&o->segment, o->late_from);
     return sqt_segment_next(&o->segment, &o->damaged);
 }

@@ -8,7 +8,9 @@
 #include <sys/types.h>
 
 #include "ahead.h"
+#include "index.h"
 #include "read/file/block.h"
+#include "read/file/clock.h"
 #include "read/file/ring.h"
 #include "read/file/segment.h"
 
@@ -22,6 +24,11 @@ struct sqt_part {
     ino_t inode;
     uint64_t resume; /* offset of the frame to read on from; 0: after the header */
     struct sqt_segment_header header;
+
+    /* from the first header of a block that makes sense, as far as headers were read: extent.c */
+    int begun;
+    uint64_t first; /* number of its first record */
+    int whole;      /* headers were read up to the end of the file */
 };
 
 struct sqt_source_list; /* finds parts that appeared since */
@@ -54,6 +61,12 @@ struct sqt_origin_reader {
     int identity_damaged; /* it comes from a damaged header */
     uint64_t late_from;   /* reading begins with this record: late.c; 0: with the first */
     int unwanted;         /* all of it lies before that */
+    struct sqt_index_block resumed; /* reading begins behind this block, as if all before it had been read: window.c;
+                                     * next = 0: it begins with the first record */
+    int walked;                     /* what follows is known */
+    struct sqt_extent extent;
+    uint64_t extent_from, extent_to; /* number of its first record, and of the one behind its last */
+    struct sqt_index index;
 
     /* where it is */
     int started;         /* a record was seen */
@@ -95,6 +108,27 @@ struct sqt_origin_reader {
     int64_t key; /* ns of records[0] */
 };
 
+/* Where a line's base may be pushed to by those before it. */
+#define SQT_ORIGIN_BASE_MAX (SQT_LATER_MAX + (int64_t)SQT_MONOTONIC_MAX)
+
+/* Moves the line behind `last_ns`, when the records before it ended.  Returns whether it began before that. */
+static inline int
+sqt_origin_push(struct sqt_line *line, uint64_t time_first, int64_t last_ns)
+{
+    const int64_t ns = sqt_line_ns(line, time_first);
+    if (ns < last_ns)
+        line->base_ns += last_ns - ns;
+    return ns < last_ns;
+}
+
+/* Block after block may claim to be years long. */
+static inline void
+sqt_origin_bound(struct sqt_line *line)
+{
+    if (line->base_ns > SQT_ORIGIN_BASE_MAX)
+        line->base_ns = SQT_ORIGIN_BASE_MAX;
+}
+
 /* Brings the parts that were not opened yet into order. */
 void sqt_origin_reader_sort(struct sqt_origin_reader *reader);
 
@@ -105,12 +139,21 @@ void sqt_part_free(struct sqt_part *part);
 /* Forgets the first `count` parts, which cannot be gone back to then. */
 void sqt_origin_reader_drop_parts(struct sqt_origin_reader *reader, size_t count);
 
-/* Tells of each whole frame of the part, up to damage, which it passes over in silence: its payload stands at `at`. */
-void sqt_part_each_frame(const struct sqt_part *part,
-                         void (*take)(void *context, int fd, const struct sqt_frame *frame, uint64_t at),
-                         void *context);
-/* Reads the first bytes of such a frame's payload.  Returns 0, or -1 if there are not as many. */
-int sqt_part_read(int fd, const struct sqt_frame *frame, uint64_t at, void *to, size_t size);
+/* A frame whose header was read, and the first bytes of its payload: all that heads of blocks and totals take. */
+struct sqt_part_frame {
+    struct sqt_frame frame;
+    uint64_t at; /* offset of the payload in the file */
+    const uint8_t *bytes;
+    size_t got;
+};
+
+typedef int sqt_part_function(void *context, const struct sqt_part_frame *frame);
+
+/* Calls `take` for each whole frame of the part from that offset on, 0: from the first, until it returns 0.  Damage ends it
+ * without a word.  Returns the offset behind the last frame. */
+uint64_t sqt_part_each_frame(const struct sqt_part *part, uint64_t at, sqt_part_function *take, void *context);
+/* Copies the first bytes of such a frame's payload.  Returns 0, or -1 if there are not as many. */
+int sqt_part_read(const struct sqt_part_frame *frame, void *to, size_t size);
 
 /* Makes the next records current: 1, or 0 when there are no more. */
 int sqt_origin_reader_load(struct sqt_origin_reader *reader);
@@ -123,7 +166,7 @@ void sqt_origin_reader_rewind(struct sqt_origin_reader *reader);
 
 void sqt_origin_reader_free(struct sqt_origin_reader *reader);
 
-/* Adds what it holds, from the headers of its frames. */
-void sqt_origin_reader_extent(const struct sqt_origin_reader *reader, struct sqt_extent *extent);
+/* How much it has, from the headers of its frames.  They are read once, unless it is followed. */
+const struct sqt_extent *sqt_origin_reader_extent(struct sqt_origin_reader *reader);
 
 #endif

@@ -70,40 +70,92 @@ by_sequence(const void *a, const void *b)
 
 /* ---- frames ---- */
 
-static int
-parts_read_at(int fd, uint64_t offset, void *to, size_t size)
-{
-    return pread(fd, to, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
-}
+/* Bytes that are read at once, and where the last ones had several frames, as in a quiet trace. */
+#define PARTS_AT_ONCE 4096
+#define PARTS_AT_ONCE_SMALL 32768
+#define PARTS_SEVERAL 4
+
+/* A window on the file that moves from frame to frame. */
+struct parts_window {
+    int fd;
+    uint64_t at; /* offset of its first byte */
+    size_t used;
+    unsigned frames; /* that began in it */
+    uint8_t bytes[PARTS_AT_ONCE_SMALL];
+};
 
 int
-sqt_part_read(int fd, const struct sqt_frame *frame, uint64_t at, void *to, size_t size)
+sqt_part_read(const struct sqt_part_frame *frame, void *to, size_t size)
 {
-    return frame->size >= size ? parts_read_at(fd, at, to, size) : -1;
+    if (frame->frame.size < size || frame->got < size)
+        return -1;
+    memcpy(to, frame->bytes, size);
+    return 0;
 }
 
-void
-sqt_part_each_frame(const struct sqt_part *part,
-                    void (*take)(void *context, int fd, const struct sqt_frame *frame, uint64_t at), void *context)
+/* Frames of more bytes are not read ahead: only their heads are wanted. */
+#define PARTS_LARGE 65536
+
+/* The bytes at that offset, at least as many as heads take unless the file ends before. */
+static const uint8_t *
+parts_look(struct parts_window *w, uint64_t at, size_t *got)
 {
-    const int fd = part->fd >= 0 ? part->fd : sqt_open_regular(AT_FDCWD, part->name, O_RDONLY, NULL);
-    uint64_t at = part->begin + part->header.header_size;
-    struct sqt_frame frame;
+    const size_t enough = sizeof(struct sqt_frame) + sizeof(struct sqt_block);
+    if (at < w->at || at + enough > w->at + w->used) {
+        const size_t room = w->frames >= PARTS_SEVERAL ? sizeof(w->bytes) : PARTS_AT_ONCE;
+        const ssize_t n = pread(w->fd, w->bytes, room, (off_t)at);
+        w->at = at;
+        w->frames = 0;
+        w->used = n > 0 ? (size_t)n : 0;
+    }
+    ++w->frames;
+    *got = w->used - (size_t)(at - w->at);
+    return w->bytes + (at - w->at);
+}
+
+/* The frame that begins at that offset.  Returns 0, or -1 if no whole one does. */
+static int
+parts_frame_at(struct parts_window *w, uint64_t at, uint64_t limit, struct sqt_part_frame *f)
+{
+    size_t got;
+    const uint8_t *const bytes = parts_look(w, at, &got);
+    if (got < sizeof(f->frame))
+        return -1;
+    memcpy(&f->frame, bytes, sizeof(f->frame));
+    f->at = at + sizeof(f->frame);
+    if (f->frame.magic != SQT_FRAME_MAGIC || f->frame.size > SQT_FRAME_MAX || f->frame.size > limit - f->at)
+        return -1;
+    f->bytes = bytes + sizeof(f->frame);
+    f->got = got - sizeof(f->frame);
+    return 0;
+}
+
+uint64_t
+sqt_part_each_frame(const struct sqt_part *part, uint64_t at, sqt_part_function *take, void *context)
+{
+    struct parts_window window;
+    window.fd = part->fd;
+    window.at = window.used = window.frames = 0;
+    if (window.fd < 0)
+        window.fd = sqt_open_regular(AT_FDCWD, part->name, O_RDONLY, NULL);
+    if (!at)
+        at = part->begin + part->header.header_size;
+    struct sqt_part_frame frame;
+    int random = part->fd >= 0;
     struct stat st;
     /* Not what is added meanwhile: somebody may add to it all the time. */
-    const uint64_t size = fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+    const uint64_t size = window.fd >= 0 && fstat(window.fd, &st) == 0 ? (uint64_t)st.st_size : 0;
     const uint64_t limit = size < part->end ? size : part->end;
-    while (at < limit && parts_read_at(fd, at, &frame, sizeof(frame)) == 0 && frame.magic == SQT_FRAME_MAGIC &&
-           frame.size <= SQT_FRAME_MAX) {
-        uint8_t end;
-        at += sizeof(frame);
-        if (frame.size && parts_read_at(fd, at + frame.size - 1, &end, 1) != 0)
-            break; /* it is cut off */
-        take(context, fd, &frame, at);
-        at += frame.size;
+    while (at < limit && limit - at >= sizeof(frame.frame) && parts_frame_at(&window, at, limit, &frame) == 0) {
+        at = frame.at + frame.frame.size;
+        if (!random && frame.frame.size > PARTS_LARGE)
+            random = posix_fadvise(window.fd, 0, 0, POSIX_FADV_RANDOM) == 0;
+        if (!take(context, &frame))
+            break;
     }
-    if (fd >= 0 && part->fd < 0)
-        close(fd);
+    if (window.fd >= 0 && part->fd < 0)
+        close(window.fd);
+    return at;
 }
 
 /* ---- order ---- */
@@ -130,13 +182,16 @@ sqt_origin_reader_rewind(struct sqt_origin_reader *o)
     else
         free(o->buffer);
     o->buffer = NULL;
-    o->part_next = 0;
-    o->started = o->damaged = o->finished = o->lost_pending = o->totals_valid = 0;
+    o->part_next = o->resumed.part;
+    o->damaged = o->finished = o->lost_pending = o->totals_valid = 0;
     o->told_suspect = o->told_table = o->told_open = o->told_gone = o->told_refused = o->told_hosts = o->told_ring = 0;
     o->rescans = 0;
-    o->next = o->last_ticks = 0;
+    o->started = o->resumed.next != 0;
+    o->next = o->resumed.next;
+    o->last_ticks = o->resumed.last_ticks;
+    o->last_line = o->resumed.line;
     o->gap_seen = UINT64_MAX;
-    o->last_ns = o->first_ns;
+    o->last_ns = o->started ? o->resumed.last_ns : o->first_ns;
     o->count = o->skip = o->left = 0;
     o->ring.text_taken = 0;
 }
@@ -151,6 +206,7 @@ sqt_origin_reader_free(struct sqt_origin_reader *o)
     sqt_ring_close(&o->ring);
     free(o->ring_name);
     free(o->named_by);
+    sqt_index_free(&o->index);
     sqt_dictionary_free(&o->dictionary);
     free(o);
 }

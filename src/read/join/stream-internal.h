@@ -10,7 +10,8 @@
 #include "beside.h"
 #include "sources.h"
 
-/* Origins that are open at a time: each has a block of 2 MiB. */
+/* Origins that are open at a time: each has a block of 2 MiB.  Of a stream that is followed, living processes do not count:
+ * none of them would ever make room for another. */
 #define SQT_OPEN_MOST 48
 
 struct sqt_stream {

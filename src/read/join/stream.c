@@ -133,6 +133,17 @@ sqt_stream_show_ring(struct sqt_stream *s, const struct sqt_origin *origin, cons
             memcpy(s->sources.origins[i]->public.shown_ring, id, sizeof(origin->shown_ring));
 }
 
+static void
+stream_add_extent(struct sqt_extent *all, const struct sqt_extent *one)
+{
+    all->last_ns = one->last_ns > all->last_ns ? one->last_ns : all->last_ns;
+    all->records += one->records;
+    all->lost += one->lost;
+    all->lost_known &= one->lost_known;
+    all->overwritten += one->overwritten;
+    all->recorder |= one->recorder;
+}
+
 void
 sqt_stream_extent(const struct sqt_stream *s, struct sqt_extent *extent)
 {
@@ -144,7 +155,19 @@ sqt_stream_extent(const struct sqt_stream *s, struct sqt_extent *extent)
     }
     for (size_t i = 0; i < s->waiting_count; ++i)
         if (sqt_stream_wants(s, s->waiting[i]))
-            sqt_origin_reader_extent(s->waiting[i], extent);
+            stream_add_extent(extent, sqt_origin_reader_extent(s->waiting[i]));
+}
+
+/* Whether one that waits must wait until another one ends. */
+static int
+stream_is_full(const struct sqt_stream *s)
+{
+    if (s->open_count < SQT_OPEN_MOST || !s->followed)
+        return s->open_count >= SQT_OPEN_MOST;
+    for (size_t i = 0; i < s->open_count; ++i)
+        if (s->open[i]->writer_gone || s->open[i]->ended || s->open[i]->finished)
+            return 1;
+    return 0;
 }
 
 /* Opens the origins whose time has come. */
@@ -161,8 +184,8 @@ stream_open_due(struct sqt_stream *s)
         for (size_t i = 0; i < s->open_count; ++i)
             if (s->open[i]->left && s->open[i]->key < o->key)
                 return;
-        if (s->open_count == SQT_OPEN_MOST) {
-            if (!s->told_open)
+        if (stream_is_full(s)) {
+            if (!s->told_open && !s->followed)
                 sqt_diagnose(&s->diagnostics, SQT_WARNING,
                              "kid %" PRIu32 ", pid %" PRIu32 ": more than %u processes wrote at a "
                              "time; its rows, and others, come later than their times",
@@ -176,6 +199,13 @@ stream_open_due(struct sqt_stream *s)
         if (sqt_origin_reader_load(o) || sqt_stream_settle(s, o))
             s->open[s->open_count++] = o;
     }
+}
+
+/* Whether an origin of that time or an earlier one has to wait until another one ends. */
+static int
+stream_is_overdue(const struct sqt_stream *s, int64_t key)
+{
+    return s->waiting_next < s->waiting_count && s->waiting[s->waiting_next]->key <= key && stream_is_full(s);
 }
 
 /* Removes what was handed out last. */
@@ -196,6 +226,7 @@ stream_advance(struct sqt_stream *s)
     }
     if (sqt_stream_settle(s, o))
         return;
+    o->public.over = 1;
     for (size_t i = 0; i < s->open_count; ++i)
         if (s->open[i] == o)
             s->open[i--] = s->open[--s->open_count];
@@ -257,9 +288,8 @@ sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
             first = s->open[i];
     if (!first || !sqt_stream_lets(s, first))
         return 0;
-    int64_t limit = s->waiting_next < s->waiting_count && s->open_count < SQT_OPEN_MOST
-                        ? s->waiting[s->waiting_next]->key
-                        : INT64_MAX;
+    int64_t limit =
+        s->waiting_next < s->waiting_count && !stream_is_full(s) ? s->waiting[s->waiting_next]->key : INT64_MAX;
     for (size_t i = 0; i < s->open_count; ++i)
         if (s->open[i] != first && s->open[i]->left && s->open[i]->key < limit)
             limit = s->open[i]->key;
@@ -267,6 +297,7 @@ sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
         limit = s->limit;
 
     const size_t n = limit == INT64_MAX ? first->left : run_length(first, limit);
+    run->overdue = stream_is_overdue(s, first->key);
     run->origin = &first->public;
     run->records = first->records;
     run->count = n;

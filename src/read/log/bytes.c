@@ -193,6 +193,20 @@ bytes_pass_over(struct sqt_log_bytes *b)
     b->begin = newline ? (size_t)(newline - b->buffer) + 1 : b->end;
 }
 
+void
+sqt_log_bytes_follow(struct sqt_log_bytes *b, uint64_t size, uint64_t last)
+{
+    if (b->inflater)
+        return;
+    b->follow = 1;
+    b->ended = 0;
+    if (size <= last || lseek(b->fd, (off_t)(size - last), SEEK_SET) < 0)
+        return;
+    b->read = size - last;
+    b->begin = b->end = 0;
+    b->cut = 1;
+}
+
 int
 sqt_log_bytes_line(struct sqt_log_bytes *b, int keep, char **line, size_t *length)
 {
@@ -207,15 +221,22 @@ sqt_log_bytes_line(struct sqt_log_bytes *b, int keep, char **line, size_t *lengt
             looked = 0;
             continue;
         }
-        if (newline || (b->ended && left)) {
+        if (newline || (b->ended && left && !b->follow)) {
             *line = from;
             *length = newline ? (size_t)(newline - from) : left;
             b->begin += *length + (newline != NULL);
+            looked = 0;
+            if (b->cut) {
+                b->cut = 0;
+                continue;
+            }
             *length -= *length && from[*length - 1] == '\r';
             return 1;
         }
-        if (b->ended)
+        if (b->ended) {
+            b->ended = !b->follow;
             return 0;
+        }
         looked = left;
         if (b->end < ROOM) {
             bytes_fill(b);

@@ -21,12 +21,18 @@ struct sqt_log_bytes {
     size_t packed_begin, packed_end;
     uint64_t read;     /* bytes of the file so far */
     uint64_t too_long; /* lines that were passed over */
+    int follow;        /* more may come: the end is no end, and what has no newline is no line yet */
+    int cut;           /* it begins within a line */
     uint64_t gone;     /* those of them that were longer than the buffer: they are not there after a rewind */
     const char *error; /* why it ended before its end; a constant, or what strerror() says; NULL: it did not */
 };
 
 /* Opens a file, or "-".  Returns 0, or -1 with errno for sqt_open_refusal(). */
 int sqt_log_bytes_open(struct sqt_log_bytes *bytes, const char *name, uint64_t *size);
+
+/* Of a file that Squid still writes: from now on only its last bytes come, from the begin of a line, and then what is added.
+ * Call it before the first line is asked for; a compressed file is not written any more, and stays as it is. */
+void sqt_log_bytes_follow(struct sqt_log_bytes *bytes, uint64_t size, uint64_t last);
 
 /* The next line, without its newline: 1, or 0 at the end.  It may be written to, also where its newline was, until the next
  * call that has `keep` 0.  With `keep` 1 the lines before stay where they are; -1: there is no room for that, so ask again

@@ -7,12 +7,21 @@
 #include "conf.h"
 #include "log-internal.h"
 
-/* Of all formats that have names the one that most lines of the first file are of; the first of several. */
+/* Whether the file may be of another format, though its lines look so: two numbers may stand for anything. */
+static int
+log_only_looks_so(const struct sqt_log_file *file, const struct sqt_log_format *format)
+{
+    return format->has[SQT_LOG_XID] && format->has[SQT_LOG_KID] && !sqt_log_file_may_join(file);
+}
+
+/* Of all formats that have names the one that most lines of the first file are of; of several the first that does not only look
+ * so. */
 static int
 log_guess(struct sqt_log *log)
 {
     const char *best = NULL, *name;
     uint64_t most = 0;
+    int unsure = 0;
     char error[256];
     for (size_t file = 0; file < log->files.count && !best; ++file)
         for (unsigned i = 0; (name = sqt_log_format_name(i)) != NULL; ++i) {
@@ -20,7 +29,9 @@ log_guess(struct sqt_log *log)
             if (sqt_log_format_parse(&format, name, sqt_log_format_named(name), error, sizeof(error)) == 0) {
                 const uint64_t of_it =
                     sqt_log_files_try(&log->files, &log->files.files[file], &format, log->diagnostics);
-                if (of_it > most) {
+                const int looks_so = log_only_looks_so(&log->files.files[file], &format);
+                if (of_it > most || (of_it && of_it == most && unsure && !looks_so)) {
+                    unsure = looks_so;
                     most = of_it;
                     best = name;
                 }

@@ -129,11 +129,50 @@ sqt_log_files_find(struct sqt_log_files *f, const struct sqt_log_request *reques
 
 /* ---- first lines ---- */
 
+/* Few Squids have more kids. */
+#define KIDS_MOST 1024
+#define KIDS_APART 32
+/* Begins that are no farther apart may be in another order: a line rounds two times to ms.  ns */
+#define TOGETHER INT64_C(2000000)
+
 /* Lines of a format: when they were written, and when their requests began. */
 struct files_times {
     size_t count;
+    struct files_last {
+        int used;
+        int64_t kid, xid, begin;
+    } last[KIDS_APART]; /* the last line of each kid */
     int64_t at[SQT_LOG_LOOKED_AT], begin[SQT_LOG_LOOKED_AT];
 };
+
+/* What stands for the kid and the transaction, beside that of the line before.  Squid writes no transaction where it had no
+ * request: for a connection that a client opened and closed. */
+static void
+files_look_at_join(struct sqt_log_file *file, const struct sqt_logged *l, struct files_times *times)
+{
+    if (l->kid < 0 || l->kid > KIDS_MOST || (l->xid <= 0 && l->xid != SQT_LOG_UNKNOWN)) {
+        ++file->no_join;
+        return;
+    }
+    if (l->xid == SQT_LOG_UNKNOWN)
+        return;
+    ++file->joins;
+    struct files_last *const last = &times->last[l->kid % KIDS_APART];
+    const struct files_last before = *last;
+    *last = (struct files_last){1, l->kid, l->xid, l->begin};
+    if (!before.used || before.kid != l->kid)
+        return;
+    const int64_t later = l->begin - before.begin;
+    if (later > TOGETHER || later < -TOGETHER)
+        ++*(l->xid != before.xid && (l->xid > before.xid) == (later > 0) ? &file->in_order : &file->disordered);
+}
+
+int
+sqt_log_file_may_join(const struct sqt_log_file *file)
+{
+    const uint64_t compared = file->in_order + file->disordered;
+    return file->joins && file->no_join * 4 <= file->understood && file->disordered * 4 <= compared;
+}
 
 static void
 files_look_at(struct sqt_log_file *file, const struct sqt_log_format *format, const char *line, size_t length,
@@ -145,6 +184,7 @@ files_look_at(struct sqt_log_file *file, const struct sqt_log_format *format, co
     file->bytes += length + 1;
     if (sqt_log_line_split(format, line, length, slices) != 0 || sqt_log_line_numbers(format, slices, &logged) != 0)
         return;
+    files_look_at_join(file, &logged, times);
     ++file->understood;
     times->at[times->count] = logged.at;
     times->begin[times->count++] = logged.begin;
@@ -185,6 +225,7 @@ sqt_log_files_try(struct sqt_log_files *f, struct sqt_log_file *file, const stru
     size_t length;
     const int standard = strcmp(file->name, "-") == 0;
     file->looked_at = file->understood = file->bytes = 0;
+    file->in_order = file->disordered = file->joins = file->no_join = 0;
     if (sqt_log_files_open(f, file, &bytes, diagnostics) != 0)
         return 0;
     struct files_times *const times = sqt_zeroed(1, sizeof(*times));

@@ -22,6 +22,10 @@ struct sqt_log_file {
     int64_t first_at; /* when its first line was written that is not damaged; INT64_MAX: no line is of the format */
     int64_t begin;    /* the earliest begin of those that were looked at */
     uint64_t looked_at, understood, bytes; /* lines, lines of the format, and their bytes */
+    /* Lines whose transaction, and that of the line before, are in the order of begins, and those that are not. */
+    uint64_t in_order, disordered;
+    /* Lines whose kid and transaction can be that, and those of which one cannot be. */
+    uint64_t joins, no_join;
 };
 
 struct sqt_log_files {
@@ -56,6 +60,10 @@ size_t sqt_log_first_near(const int64_t *times, size_t count);
 /* How many of the first lines of a file are of a format. */
 uint64_t sqt_log_files_try(struct sqt_log_files *files, struct sqt_log_file *file, const struct sqt_log_format *format,
                            struct sqt_diagnostics *diagnostics);
+
+/* Whether what stands for kids and transactions in a file that was tried can be that: Squid counts transactions, so those that
+ * begin later have larger numbers. */
+int sqt_log_file_may_join(const struct sqt_log_file *file);
 
 void sqt_log_files_free(struct sqt_log_files *files);
 

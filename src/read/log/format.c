@@ -114,11 +114,13 @@ format_code_length(const char *code)
     return n;
 }
 
-/* Letters may follow a code at once: then the longest code that is known counts. */
+/* Letters may follow a code at once: then the longest code that is known counts.  The name of a code's space is whole. */
 static enum sqt_log_field
 format_longest(const char *name, size_t *length)
 {
-    for (size_t n = *length; n; --n) {
+    const char *const space = strstr(name, "::");
+    const size_t least = space && space < name + *length ? (size_t)(space - name) : 0;
+    for (size_t n = *length; n > least; --n) {
         const enum sqt_log_field field = format_field(name, n);
         if (field != SQT_LOG_PASSED_OVER) {
             *length = n;

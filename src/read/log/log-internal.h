@@ -21,11 +21,12 @@ struct log_reader {
     uint64_t number; /* of the line */
     struct sqt_log_slice slices[SQT_LOG_FIELDS];
     struct sqt_logged next;
-    int64_t near; /* ns: when the line before it was written; 0: not known */
-    int64_t far;  /* ns: the time of the last line that seemed damaged because of it */
-    int has;      /* there is a next line */
-    int used;     /* lines of it are in the batch, so their texts stay */
-    int ended;    /* there are no more */
+    int64_t near;   /* ns: when the line before it was written; 0: not known */
+    int64_t far;    /* ns: the time of the last line that seemed damaged because of it */
+    int has;        /* there is a next line */
+    int used;       /* lines of it are in the batch, so their texts stay */
+    int ended;      /* there are no more */
+    int64_t looked; /* when it was looked last whether another file has its name, ns of CLOCK_MONOTONIC */
 };
 
 struct sqt_log {
@@ -40,7 +41,13 @@ struct sqt_log {
     char hosts[SQT_LOG_BATCH][HOST_MOST];
     struct sqt_log_account account;
     uint64_t shown;
+    int follow; /* Squid still writes it */
 };
+
+/* followed.c: of a file that Squid still writes, from where on lines are read. */
+void sqt_log_followed_begin(struct log_reader *reader);
+/* At its end: opens the file anew if another one has its name, or it was cut off.  Returns whether it did. */
+int sqt_log_followed_again(struct log_reader *reader);
 
 /* choose.c: finds its format, by a name, a logformat, a squid.conf, or from its lines; NULL: from them.  Returns 0, or -1 after
  * reporting why not. */

@@ -23,6 +23,7 @@ sqt_log_open(const struct sqt_log_request *request, struct sqt_diagnostics *diag
 {
     struct sqt_log *const log = sqt_zeroed(1, sizeof(*log));
     log->diagnostics = diagnostics;
+    log->follow = request->follow;
     if (sqt_log_files_find(&log->files, request, diagnostics) == 0 && sqt_log_choose(log, request->format) == 0) {
         sqt_log_files_order(&log->files, &log->format, diagnostics);
         if (sqt_log_check(log) == 0)
@@ -80,7 +81,7 @@ log_take(struct sqt_log *log, struct log_reader *r, struct sqt_logged *l, char h
     l->origin = NULL;
     if (l->kid == SQT_LOG_UNKNOWN)
         l->kid = r->file->kid;
-    l->object = url.length ? sqt_log_hash(url.at, url.length, 0) : 0;
+    l->object = url.length ? sqt_log_hash(url.at, url.length) : 0;
     l->method = sqt_log_name(&log->names, SQT_DEF_METHOD, method.at, method.length);
     l->tag = sqt_log_name(&log->names, SQT_DEF_TAG, tag.at, tag.length);
     l->server = log_server(log, slices);
@@ -150,8 +151,11 @@ log_fetch(struct sqt_log *log, struct log_reader *r)
         const int got = sqt_log_bytes_line(&r->bytes, r->used, &line, &length);
         if (got < 0)
             return -1;
+        if (!got && r->bytes.follow && sqt_log_followed_again(r))
+            continue;
         if (!got) {
-            log_end_file(log, r);
+            if (!r->bytes.follow)
+                log_end_file(log, r);
             return 0;
         }
         ++r->number;
@@ -186,10 +190,13 @@ log_open(struct sqt_log *log, struct sqt_log_file *file)
     struct log_reader *const r = sqt_zeroed(1, sizeof(*r));
     r->file = file;
     r->near = r->far = file->first_at == INT64_MAX ? 0 : file->first_at;
-    if (sqt_log_files_open(&log->files, file, &r->bytes, log->diagnostics) == 0)
-        log->readers[log->reader_count++] = r;
-    else
+    if (sqt_log_files_open(&log->files, file, &r->bytes, log->diagnostics) != 0) {
         free(r);
+        return;
+    }
+    log->readers[log->reader_count++] = r;
+    if (log->follow)
+        sqt_log_followed_begin(r);
 }
 
 /* Opens the files whose time has come, and fetches the next line of each; -1: the batch must end first. */
@@ -238,8 +245,8 @@ sqt_log_next(struct sqt_log *log, struct sqt_logged **requests)
         for (struct log_reader *first; count < SQT_LOG_BATCH && log_fetch_all(log) == 0 && (first = log_first(log));
              ++count)
             log_take(log, first, &log->batch[count], log->hosts[count]);
-    } while (!count && (log->reader_count || log->next_file < log->files.count));
-    if (!count)
+    } while (!count && !log->follow && (log->reader_count || log->next_file < log->files.count));
+    if (!count && !log->follow)
         log_end(log);
     return count;
 }

@@ -18,9 +18,9 @@ names_most(enum sqt_def kind)
 }
 
 uint64_t
-sqt_log_hash(const char *text, size_t length, uint64_t seed)
+sqt_log_hash(const char *text, size_t length)
 {
-    uint64_t hash = seed ^ length, word;
+    uint64_t hash = length, word;
     for (; length >= sizeof(word); length -= sizeof(word), text += sizeof(word)) {
         memcpy(&word, text, sizeof(word));
         hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
@@ -40,7 +40,7 @@ sqt_log_name(struct sqt_log_names *names, enum sqt_def kind, const char *text, s
     if (!length)
         return UINT32_MAX;
     length = length < NAME_MOST ? length : NAME_MOST;
-    const uint64_t hash = sqt_log_hash(text, length, sqt_scatter());
+    const uint64_t hash = sqt_scattered_text(text, length);
     const void *const known = sqt_idmap_get(&names->numbers[kind], hash);
     if (known)
         return (uint32_t)((uintptr_t)known - 1);

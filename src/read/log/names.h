@@ -14,8 +14,8 @@ struct sqt_log_names {
     uint32_t counts[SQT_DEF_KINDS];
 };
 
-/* A hash of bytes that somebody else chose; seed: another one gives another hash. */
-uint64_t sqt_log_hash(const char *text, size_t length, uint64_t seed);
+/* A hash of bytes that is the same in each process. */
+uint64_t sqt_log_hash(const char *text, size_t length);
 
 /* The number of a text: SQT_DEF_METHOD, SQT_DEF_TAG or SQT_DEF_SERVER; UINT32_MAX of an empty one.  The first 64, 256 and
  * 65,536 have numbers of their own, all others are OTHER. */

@@ -17,7 +17,7 @@
 
 #include "../sink.h"
 #include "counters.h"
-#include "keep.h"
+#include "row/kept.h"
 #include "links.h"
 #include "tracks.h"
 

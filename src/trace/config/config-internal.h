@@ -17,6 +17,10 @@ uint64_t sqt_config_segment(const struct sqt_config *config);
  * characters are allowed.  Returns 0, or -1 with one line in error that begins with `what` and the value. */
 int sqt_config_host(struct sqt_config *config, const char *what, const char *value, char *error, size_t error_size);
 
+/* Takes the names of note=, with commas between them.  A name is a part of names of columns, so few characters are
+ * allowed.  Returns 0, or -1 with one line in error. */
+int sqt_config_notes(struct sqt_config *config, const char *value, char *error, size_t error_size);
+
 /* Where rings are made without ringdir=. */
 #define SQT_RINGDIR "/dev/shm"
 

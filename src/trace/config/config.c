@@ -97,7 +97,7 @@ static const struct time_parameter {
 
 static const char *const parameters[] = {"ring",  "ringdir", "events",        "compress", "segment",
                                          "keep",  "total",   "reserve",       "age",      "every",
-                                         "names", "host",    "trace_context", "mode"};
+                                         "names", "host",    "trace_context", "note",     "mode"};
 #define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
 
 void
@@ -306,13 +306,15 @@ set_names(struct sqt_config *config, const char *value, char *error, size_t erro
 static int
 set_trace_context(struct sqt_config *config, const char *value, char *error, size_t error_size)
 {
-    const int on = strcmp(value, "on") == 0;
-    if (!on && strcmp(value, "off") != 0) {
-        snprintf(error, error_size, "trace_context=%s: allowed are on and off", value);
-        return -1;
-    }
-    config->trace_context = on;
-    return 0;
+    static const char *const words[] = {
+        [SQT_CONTEXT_OFF] = "off", [SQT_CONTEXT_ON] = "on", [SQT_CONTEXT_FORWARD] = "forward"};
+    for (int i = 0; i < (int)(sizeof(words) / sizeof(*words)); ++i)
+        if (strcmp(value, words[i]) == 0) {
+            config->trace_context = i;
+            return 0;
+        }
+    snprintf(error, error_size, "trace_context=%s: allowed are off, on and forward", value);
+    return -1;
 }
 
 static int
@@ -384,6 +386,8 @@ sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t
             return sqt_config_host(config, "host=", value, error, error_size);
         if (name_size == 13 && memcmp(word, "trace_context", 13) == 0)
             return set_trace_context(config, value, error, error_size);
+        if (name_size == 4 && memcmp(word, "note", 4) == 0)
+            return sqt_config_notes(config, value, error, error_size);
         if (name_size == 4 && memcmp(word, "mode", 4) == 0)
             return set_mode(config, value, error, error_size);
     }
@@ -458,7 +462,9 @@ sqt_config_print(const struct sqt_config *config, char *buf, size_t size)
     if (config->host[0])
         PRINT(" host=%s", config->host);
     if (config->trace_context)
-        PRINT(" trace_context=on");
+        PRINT(" trace_context=%s", config->trace_context == SQT_CONTEXT_FORWARD ? "forward" : "on");
+    for (unsigned i = 0; i < SQT_NOTES && config->notes[i][0]; ++i)
+        PRINT("%s%s", i ? "," : " note=", config->notes[i]);
     if (config->recorder)
         PRINT(" mode=recorder");
 #undef PRINT

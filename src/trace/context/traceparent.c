@@ -4,6 +4,10 @@
  */
 #include "trace/sqtrace.h"
 
+#include <string.h>
+
+#include "format/span-id.h"
+
 #define DASH_1 2   /* after the version */
 #define DASH_2 35  /* after the trace id */
 #define DASH_3 52  /* after the parent id */
@@ -53,5 +57,22 @@ sqt_traceparent_parse(const char *text, size_t size, struct sqt_traceparent *to)
         return -1;
     found.flags = (uint32_t)(version ? flags & SAMPLED : flags);
     *to = found;
+    return 0;
+}
+
+uint8_t sqt_span_ring[16];
+
+int
+sqt_traceparent_forward(const char *text, size_t size, uint64_t xact, uint32_t tries, char *to, size_t to_size)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct sqt_traceparent parsed;
+    if (size >= to_size || sqt_traceparent_parse(text, size, &parsed) != 0)
+        return -1;
+    uint64_t id = sqt_span_try(sqt_span_ring, xact, tries);
+    memcpy(to, text, size);
+    to[size] = '\0';
+    for (unsigned i = 16; i-- > 0; id >>= 4)
+        to[DASH_2 + 1 + i] = digits[id & 15];
     return 0;
 }

@@ -87,6 +87,7 @@ set_groups(uint32_t groups)
     if (!(sqt_groups & SQT_GROUP_LOOP))
         sqt_loop_restart();
     sqt_groups = groups;
+    sqt_acl_now = groups & SQT_GROUP_LOOP && sqt_emitter.ring ? &sqt_emitter.ring->writer.acl : NULL;
     if (sqt_calls_go)
         sqt_calls_go((groups && sqt_calls_can_be_direct() ? SQT_CALLS_DIRECT : 0) |
                      (groups & SQT_GROUP_SYSCALL ? SQT_CALLS_TIMED : 0));
@@ -269,6 +270,8 @@ life_begin(struct sqt_trace *t, struct sqt_error *error)
     sqt_calls_restart();
     sqt_names = t->config.names;
     sqt_trace_context = t->config.trace_context;
+    sqt_notes_use(&t->config, 1);
+    memcpy(sqt_span_ring, t->who.ring_id, sizeof(sqt_span_ring));
     set_groups(t->config.groups | SQT_GROUP_TRACE);
     const uint64_t kilobytes = ring->capacity * sizeof(struct sqt_record) / 1024;
     sqt_emit(SQT_EV_START, sqt_groups, (uint64_t)tracing_pid, (uint32_t)kilobytes);
@@ -379,6 +382,7 @@ void
 sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *process, sqt_log_function *log)
 {
     tracer.log = log;
+    sqt_define_forget_acls();
     reap();
     if (!has_trace()) {
         sqt_start(config, process, log);
@@ -414,12 +418,14 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     t->config.every_ns = config->every_ns;
     t->config.names = config->names;
     t->config.trace_context = config->trace_context;
+    memcpy(t->config.notes, config->notes, sizeof(config->notes));
     if (tracer.state != STATE_TRACING)
         return;
     if (!sqt_on(SQT_GROUP_SYSCALL))
         sqt_calls_restart();
     sqt_names = config->names;
     sqt_trace_context = config->trace_context;
+    sqt_notes_use(config, 0);
     set_groups(config->groups | SQT_GROUP_TRACE);
     sqt_emit(SQT_EV_RECONFIGURE, sqt_groups, 0, 0);
 }

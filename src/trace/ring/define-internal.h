@@ -11,6 +11,12 @@
  * it does not fit. */
 int sqt_define_begin(struct sqt_ring_header *ring);
 
+/* The table of ACLs by addresses is emptied: other ACLs may have these addresses soon. */
+void sqt_define_forget_acls(void);
+
+/* Notes with these names are taken from now on.  is_new: the ring is a new one, which knows no value yet. */
+void sqt_notes_use(const struct sqt_config *config, int is_new);
+
 /* Every later definition is ignored. */
 void sqt_define_end(void);
 

@@ -210,9 +210,19 @@ sqt_name(unsigned kind, const char *text)
                                                                                     : look_for_name(kind, text, i);
 }
 
+struct sqt_known_acl sqt_known_acls[SQT_KNOWN_ACLS];
+uint32_t *sqt_acl_now;
+
+void
+sqt_define_forget_acls(void)
+{
+    memset(sqt_known_acls, 0, sizeof(sqt_known_acls));
+}
+
 int
 sqt_define_begin(struct sqt_ring_header *ring)
 {
+    sqt_define_forget_acls();
     memset(&definitions, 0, sizeof(definitions));
     memset(sqt_known, 0, sizeof(sqt_known));
     const size_t size = sqt_events_text(sqt_ring_text_area(ring), ring->text_size);

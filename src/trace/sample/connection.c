@@ -27,5 +27,11 @@ sqt_tcp_of(int fd, struct sqt_tcp *tcp)
     tcp->least_rtt_us = MEMBER(info, size, tcpi_min_rtt);
     tcp->sent_again = MEMBER(info, size, tcpi_total_retrans);
     tcp->out_of_order = MEMBER(info, size, tcpi_rcv_ooopack);
+    tcp->sent = MEMBER(info, size, tcpi_data_segs_out);
+    const uint64_t sent = MEMBER(info, size, tcpi_bytes_sent) + MEMBER(info, size, tcpi_notsent_bytes);
+    const uint64_t gone = MEMBER(info, size, tcpi_bytes_retrans) + MEMBER(info, size, tcpi_bytes_acked);
+    tcp->unacked = sent > gone ? sent - gone : 0;
+    const uint64_t busy = MEMBER(info, size, tcpi_busy_time), full = MEMBER(info, size, tcpi_rwnd_limited);
+    tcp->busy_us = busy > full ? busy - full : 0;
     return 0;
 }

@@ -112,7 +112,7 @@ write_header(struct sqt_segment_writer *w, const struct sqt_ring_header *ring)
     memcpy(header.magic, SQT_SEGMENT_MAGIC, sizeof(header.magic));
     header.version = SQT_VERSION;
     header.header_size = sizeof(header);
-    header.compatible = ring->compatible & SQT_RECORDER;
+    header.compatible = ring->compatible & (SQT_RECORDER | SQT_ATTACHED);
     header.incompatible = w->segment.zstd ? SQT_NEEDS_ZSTD : 0;
     header.sequence = w->segment.sequence;
     header.identity = ring->identity;

@@ -221,6 +221,23 @@ def alone(function):
     return test
 
 
+def with_unpatched(function):
+    """The test, which needs an unpatched Squid."""
+    @functools.wraps(function)
+    def test(env):
+        if env.unpatched is None:
+            raise Skip("there is no --unpatched=PREFIX")
+        function(env)
+    test.needs = "--unpatched"
+    return test
+
+
+def unpatched_too(function):
+    """The test, which takes an unpatched Squid if there is one: it runs once without and once with it."""
+    function.unpatched_too = True
+    return function
+
+
 def median(values):
     values = sorted(values)
     if not values:

@@ -25,8 +25,8 @@ def logformat(version, text):
 
 
 def survives_icp3(version):
-    """Before 7, the access check of an ICP query of version 3 frees the request that the answer is about to use."""
-    return major(version) >= 7
+    """Before 7.5, the access check of an ICP query of version 3 frees the request that the answer is about to use."""
+    return release(version) >= (7, 5)
 
 
 def makes_keys_without_peers(version):

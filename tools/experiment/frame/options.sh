@@ -19,7 +19,7 @@ read_options()
     while [ $# -gt 0 ]; do
         case $1 in
         --list) experiments && exit 0 ;;
-        --help) wants_help=yes ;;
+        --help | -h) wants_help=yes ;;
         --version) echo "sqtrace-experiment (sqtrace) $version" && exit 0 ;;
         --fresh) fresh=yes ;;
         --*=*)

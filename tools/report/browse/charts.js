@@ -329,6 +329,7 @@ function begin(series) {
   for (const opener of openers) {
     opener.classList.add('beside');
     opener.prepend(make('span', {}, 'Picture, series and command'));
+    opener.setAttribute('aria-label', 'Picture, series and command: ' + series.title);
   }
   return chart;
 }

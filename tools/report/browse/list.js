@@ -3,6 +3,7 @@
  * list.js - the list of requests: filters, order, rows.
  *
  * A link anywhere on the page with data-filter, as in "class=miss&stage=dns", opens the list with that filter.
+ * address.js keeps the filter in the page's address.
  */
 'use strict';
 
@@ -18,6 +19,37 @@ const parts = {};
 const chosen = {class: 'class', server: 'server', dir: 'cache_dir', stage: 'stage', status: 'status',
   outcome: 'outcome', miss_reason: 'miss reason'};
 
+const numbers = ['from', 'to', 'min', 'max', 'accept_wait', 'client_tls', 'loop_held'];
+const filters = [...Object.keys(chosen), ...numbers, 'tag', 'kid', 'xid', 'text'];
+
+/* Whether a filter can have that value: an address may have been written by anybody. */
+function is_value(name, value) {
+  return value != '' && (numbers.includes(name) ? Number(value) == Number(value)
+    : name == 'stage' ? value.split(',').every(stage => state.data.lanes.includes(stage))
+    : name == 'status' ? /^\d(xx|\d*)$/.test(value)
+    : name == 'kid' || name == 'xid' ? /^\d+$/.test(value)
+    : !/[\p{Cc}"]/u.test(value));
+}
+
+/* What a search looks at beside the xid. */
+const searched = ['server', 'url_host', 'client', 'user_name'];
+
+/* The part of a text that the page can look for: of a URL the host. */
+const wanted_of = text =>
+  (/^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#@]*@)?(\[[^\]/?#]*\]|[^/?#:]*)/i.exec(text.trim())?.[1] ?? text.trim()).toLowerCase();
+
+function found(data, text) {
+  const wanted = wanted_of(text);
+  if (/^\d+$/.test(wanted))
+    return row => data.column.xid[row] == wanted;
+  const numbers = new Set(data.names.flatMap((name, i) => name.toLowerCase().includes(wanted) ? [i] : []));
+  const columns = searched.filter(name => data.column[name]).map(name => data.column[name]);
+  return row => columns.some(column => numbers.has(column[row]));
+}
+
+/* The same as a pattern of sqtrace-dump, which minds the case of letters. */
+const pattern_of = wanted => wanted.replace(/[*?[a-z\\]/g, sign => sign == '\\' ? '?' : /[a-z]/.test(sign) ? `[${sign}${sign.toUpperCase()}]` : `[${sign}]`);
+
 /* Conditions on a row; each is a function of it. */
 function conditions(data, filter) {
   const tests = [], column = data.column;
@@ -30,9 +62,10 @@ function conditions(data, filter) {
     tests.push(row => column.kid[row] == filter.kid);
   if (filter.xid)
     tests.push(row => column.xid[row] == filter.xid);
+  if (filter.text)
+    tests.push(found(data, filter.text));
   if (filter.status) {
-    const [low, high] = /xx$/.test(filter.status) ? [filter.status[0] * 100, filter.status[0] * 100 + 99]
-                                                  : [filter.status, filter.status];
+    const [low, high] = bounds_of(filter.status);
     tests.push(row => column.status[row] >= low && column.status[row] <= high);
   }
   if (filter.stage) {
@@ -45,6 +78,11 @@ function conditions(data, filter) {
     if (filter[name] != undefined)
       tests.push(sign > 0 ? row => column[key][row] >= filter[name] : row => column[key][row] < filter[name]);
   return tests;
+}
+
+/* The first and the last status of "4xx", or of "404". */
+function bounds_of(status) {
+  return /xx$/.test(status) ? [status[0] * 100, status[0] * 100 + 99] : [status, status];
 }
 
 function letters_of(data, stages) {
@@ -155,9 +193,51 @@ function put_rows() {
   parts.more.hidden = state.rows.length <= state.shown;
   parts.more.textContent = `Show ${Math.min(STEP, state.rows.length - state.shown)} more`;
   const n = state.rows.length;
+  put_command();
   parts.count.textContent = n == 0 ? 'No request of those that the page has is like that.'
     : n == data.count ? `All ${sqtrace.count(n)} requests that the page has.`
     : `${sqtrace.count(n)} of the ${sqtrace.count(data.count)} requests that the page has.`;
+}
+
+/* ---- the same of the whole trace ---- */
+
+/* A text within --where='...'. */
+const quoted = text => '"' + String(text).replaceAll("'", "'\\''") + '"';
+
+/* The filter as a condition of --where. */
+function where_of(filter) {
+  const any = all => all.length > 1 ? `(${all.join(' or ')})` : all.join(), seconds = ns => Number((ns / 1e9).toFixed(9));
+  const all = ['class', 'server', 'outcome', 'miss_reason', 'dir', 'tag'].filter(name => filter[name])
+    .map(name => `${name} == ${quoted(filter[name])}`);
+  for (const name of ['kid', 'xid'])
+    if (filter[name])
+      all.push(`${name} == ${Number(filter[name])}`);
+  if (filter.text) {
+    const wanted = wanted_of(filter.text), columns = parts.hosts ? searched : ['server'];
+    all.push(/^\d+$/.test(wanted) ? `xid == ${wanted}` : any(columns.map(name => `${name} ~ ${quoted('*' + pattern_of(wanted) + '*')}`)));
+  }
+  if (filter.status) {
+    const [low, high] = bounds_of(filter.status);
+    all.push(low == high ? `status == ${low}` : `status >= ${low} and status <= ${high}`);
+  }
+  if (filter.stage)
+    all.push(any(filter.stage.split(',').map(stage => `${stage}_ns > 0`)));
+  for (const [name, column, sign] of [['from', 'time_s', '>='], ['to', 'time_s', '<']])
+    if (filter[name] != undefined)
+      all.push(`${column} ${sign} ${seconds(filter[name])}`);
+  for (const [name, column, sign] of [['min', 'total_ns', '>='], ['max', 'total_ns', '<'], ['accept_wait', 'accept_wait_ns', '>='],
+                                      ['client_tls', 'client_tls_ns', '>='], ['loop_held', 'loop_held_ns', '>=']])
+    if (filter[name] != undefined)
+      all.push(`${column} ${sign} ${filter[name]}`);
+  return all.join(' and ');
+}
+
+/* The command that lists them all; open where the page has none. */
+function put_command() {
+  const where = where_of(state.filter), {data} = state;
+  parts.command.hidden = !where;
+  parts.command.open = !state.rows.length && data.count < data.all;
+  parts.code.textContent = `sqtrace-dump --where='${where}'${parts.hosts ? ' --access-log=FILE' : ''} TRACE`;
 }
 
 function refresh() {
@@ -174,6 +254,7 @@ function order(key) {
   choose();
   put_head();
   put_rows();
+  sqtrace.note('push');
   parts.head.querySelector('[aria-sort]:not([aria-sort="none"]) button')?.focus();
 }
 
@@ -253,6 +334,7 @@ function set(name, value) {
   if (name == 'stage')
     [state.by, state.down] = [value ? 'stage' : 'total_ns', true];
   refresh();
+  sqtrace.note('push');
 }
 
 function field(label, control) {
@@ -262,6 +344,9 @@ function field(label, control) {
 
 function make_form() {
   parts.fields = {};
+  const search = make('input', {name: 'text', type: 'search', size: 20, placeholder: 'xid, server, host, client', onchange: () => set('text', search.value.replaceAll('"', '').trim())});
+  parts.fields.text = search;
+  parts.form.append(field('search', search));
   for (const [name, label] of Object.entries(chosen)) {
     const control = make('select', {name, onchange: () => set(name, control.value)});
     parts.fields[name] = control;
@@ -273,7 +358,7 @@ function make_form() {
     parts.fields[name] = control;
     parts.form.append(field(label, control));
   }
-  parts.form.append(make('button', {type: 'button', className: 'all', onclick: () => filter({})}, 'All requests'));
+  parts.form.append(make('button', {type: 'button', className: 'all', onclick: () => { filter({}); sqtrace.note('push'); }}, 'All requests'));
 }
 
 function typed(name, control) {
@@ -298,6 +383,7 @@ function put_form() {
     control.value = now;
     control.parentElement.hidden = all.length < 2 && !now;
   }
+  parts.fields.text.value = filter.text || '';
   for (const name of ['from', 'to'])
     parts.fields[name].value = filter[name] == undefined ? '' : sqtrace.clock(data, filter[name]);
   for (const name of ['from', 'to', 'min', 'max'])
@@ -310,20 +396,35 @@ function put_form() {
 
 /* ---- from elsewhere ---- */
 
+const usual_order = () => state.filter.stage ? 'stage' : 'total_ns';
+
+/* The filter and the order, as filter() takes them. */
+sqtrace.listed = () => ({...(state.data == sqtrace.traces[0] ? {} : {trace: state.data.label}), ...state.filter,
+  ...(state.by == usual_order() ? {} : {sort: state.by}), ...(state.down ? {} : {up: 1})});
+
+/* Opens the request KID.XID; without one, closes what is open. */
+sqtrace.find = request => {
+  const [kid, xid] = (request || '').split('.'), {column} = state.data;
+  const place = request ? state.rows.findIndex(row => column.kid[row] == kid && column.xid[row] == xid) : -1;
+  if (place >= 0)
+    open_at(place);
+  else
+    sqtrace.close();
+};
+
 /* Shows the requests of a filter; opens the list where the reader can see it. */
 function filter(wanted, options = {}) {
   const trace = sqtrace.traces.findIndex(data => data.label == wanted.trace);
   if (trace >= 0)
     choose_trace(trace);
-  const {sort, open, trace: label, ...rest} = wanted;
-  state.filter = rest;
-  for (const name of ['from', 'to', 'min', 'max', 'accept_wait', 'client_tls', 'loop_held'])
-    if (rest[name] != undefined)
-      rest[name] = Number(rest[name]);
-  state.by = sort || (rest.stage ? 'stage' : 'total_ns');
-  state.down = true;
+  const {sort, open, up} = wanted;
+  state.filter = Object.fromEntries(filters.filter(name => wanted[name] != undefined && is_value(name, String(wanted[name])))
+    .map(name => [name, numbers.includes(name) ? Number(wanted[name]) : String(wanted[name])]));
+  state.by = sort == 'stage' || Object.hasOwn(state.data.column, sort) ? sort : usual_order();
+  state.down = !up;
   refresh();
   if (options.show) {
+    sqtrace.note('push');
     document.getElementById('list').scrollIntoView();
     if (state.rows.length)
       go(0);
@@ -337,6 +438,7 @@ function choose_trace(number) {
   const data = state.data = sqtrace.traces[number];
   parts.stages = stages_of(data);
   parts.values = Object.fromEntries(Object.keys(chosen).map(name => [name, values_of(data, name)]));
+  parts.hosts = [...new Set(data.column.url_host)].some(number => data.names[number]);
   parts.has = {dir: parts.values.dir.length > 0, server: parts.values.server.length > 0};
   state.filter = {};
   put_about(data);
@@ -360,6 +462,9 @@ function begin(place) {
   parts.form = make('form', {className: 'filters', onsubmit: event => event.preventDefault()});
   parts.form.setAttribute('aria-label', 'Filters');
   parts.count = make('p', {className: 'note', 'aria-live': 'polite'});
+  parts.code = make('code');
+  parts.command = make('details', {className: 'note'}, make('summary', {}, 'All such requests of the trace, in a terminal'),
+    make('pre', {tabIndex: 0}, parts.code));
   parts.head = make('tr');
   parts.body = make('tbody', {onkeydown: key, onclick: event => {
     const line = event.target.closest('tr.request');
@@ -368,14 +473,14 @@ function begin(place) {
   }});
   parts.more = make('button', {type: 'button', onclick: more});
   if (sqtrace.traces.length > 1) {
-    parts.trace = make('select', {name: 'trace', onchange: () => { choose_trace(Number(parts.trace.value)); refresh(); }},
+    parts.trace = make('select', {name: 'trace', onchange: () => { choose_trace(Number(parts.trace.value)); refresh(); sqtrace.note('push'); }},
       ...sqtrace.traces.map((data, i) => make('option', {value: i}, data.label)));
     parts.form.append(field('trace', parts.trace));
   }
   make_form();
-  const scroll = make('div', {className: 'scroll', role: 'region', 'aria-label': 'Requests'},
+  const scroll = make('div', {className: 'scroll', role: 'region', 'aria-label': 'List of requests'},
     make('table', {className: 'requests'}, make('thead', {}, parts.head), parts.body));
-  place.replaceChildren(parts.about, make('div', {id: 'heat'}), make('div', {id: 'list'}, parts.form, parts.count, scroll, parts.more));
+  place.replaceChildren(parts.about, make('div', {id: 'heat'}), make('div', {id: 'list'}, parts.form, parts.count, parts.command, scroll, parts.more));
   choose_trace(0);
   refresh();
 }
@@ -394,5 +499,6 @@ if (sqtrace.traces.length) {
   sqtrace.band();
   begin(document.getElementById('browse'));
   sqtrace.charts();
+  sqtrace.address();
 }
 })();

@@ -20,6 +20,9 @@ sqtrace.watch = watcher => watchers.push(watcher);
 const whole = () => Math.max(1, ...sqtrace.traces.map(data => data.length_ns));
 const is_whole = () => sqtrace.view.from <= 0 && sqtrace.view.to >= whole();
 
+/* Whether a stretch is shown, and not the whole trace. */
+sqtrace.zoomed = () => !is_whole();
+
 /* Shows a stretch; without one, the whole trace. */
 sqtrace.zoom = (from, to) => {
   const all = whole(), least = LEAST * all;
@@ -68,6 +71,8 @@ function put_lane(paint, data, bottom, high, get) {
 }
 
 function draw() {
+  if (!canvas)
+    return; /* no trace has a length, so there is no band */
   const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
   if (!width)
     return;

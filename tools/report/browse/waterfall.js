@@ -149,7 +149,11 @@ function make_dialog() {
   const step = by => make('button', {type: 'button', onclick: () => now.from?.step(by)}, by < 0 ? 'Previous' : 'Next');
   dialog = make('dialog', {id: 'request', 'aria-labelledby': 'request-title'},
     make('header', {}, title, step(-1), step(1), make('button', {type: 'button', autofocus: true, className: 'close', onclick: () => dialog.close()}, 'Close')), body);
-  dialog.addEventListener('close', () => now.from?.opener.isConnected && now.from.opener.focus());
+  dialog.addEventListener('close', () => {
+    if (now.from?.opener.isConnected)
+      now.from.opener.focus();
+    sqtrace.note('push');
+  });
   dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close(); });
   dialog.addEventListener('keydown', event => {
     const by = {ArrowRight: 1, ArrowLeft: -1}[event.key];
@@ -171,8 +175,15 @@ sqtrace.open = (data, row, from) => {
     make('dl', {}, ...facts(data, row).flatMap(([name, text]) => [make('dt', {}, name), make('dd', {}, String(text))])),
     make('details', {}, make('summary', {}, 'The same in a terminal'),
       make('pre', {tabIndex: 0}, make('code', {}, commands(data, row).join('\n') || 'It has no xid.'))));
-  if (!dialog.open)
+  const was_open = dialog.open;
+  if (!was_open)
     dialog.showModal();
   dialog.scrollTop = 0;
+  sqtrace.note(was_open ? 'replace' : 'push');
 };
+
+/* The open request, as the address has it. */
+sqtrace.opened = () => dialog?.open && now.data.column.xid[now.row] >= 0
+  ? {request: `${now.data.column.kid[now.row]}.${now.data.column.xid[now.row]}`} : {};
+sqtrace.close = () => dialog?.close();
 })();

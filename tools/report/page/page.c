@@ -17,12 +17,53 @@
 #define MARK_END " -->\n"
 #define VALUES_MOST 32
 
+struct fragment {
+    const char *name, *text, *end;
+    size_t name_length;
+};
+
 struct page {
     FILE *out;
     char *text;
+    struct fragment *fragments; /* by name */
+    size_t count;
     const char *folder; /* of what is put into the page; NULL: nothing is */
     char error[600];
 };
+
+static int
+page_compare(const void *x, const void *y)
+{
+    const struct fragment *const a = x, *const b = y;
+    const size_t shorter = a->name_length < b->name_length ? a->name_length : b->name_length;
+    const int by_text = memcmp(a->name, b->name, shorter);
+    return by_text ? by_text : (a->name_length > b->name_length) - (a->name_length < b->name_length);
+}
+
+/* Notes where each fragment stands: a page of many rows asks for one at each cell. */
+static void
+page_note_fragments(struct page *page)
+{
+    for (const char *mark = strstr(page->text, MARK), *next; mark; mark = next) {
+        const char *const name = mark + strlen(MARK), *const name_end = strstr(name, MARK_END);
+        next = strstr(name, MARK);
+        if (!name_end || (next && name_end > next))
+            continue;
+        page->fragments = sqt_resized(page->fragments, (page->count + 1) * sizeof(*page->fragments));
+        page->fragments[page->count++] = (struct fragment){
+            name, name_end + strlen(MARK_END), next ? next : name + strlen(name), (size_t)(name_end - name)};
+    }
+    if (page->count)
+        qsort(page->fragments, page->count, sizeof(*page->fragments), page_compare);
+}
+
+/* NULL: there is none. */
+static const struct fragment *
+page_find(const struct page *page, const char *name)
+{
+    const struct fragment wanted = {.name = name, .name_length = strlen(name)};
+    return page->count ? bsearch(&wanted, page->fragments, page->count, sizeof(wanted), page_compare) : NULL;
+}
 
 struct page *
 page_open(const char *path, FILE *out, const char *folder)
@@ -37,6 +78,7 @@ page_open(const char *path, FILE *out, const char *folder)
     if (sqt_getdelim(&page->text, &room, '\0', in) < 0 && !page->text)
         page->text = sqt_zeroed(1, 1);
     fclose(in);
+    page_note_fragments(page);
     return page;
 }
 
@@ -55,27 +97,11 @@ page_error(const struct page *page)
 void
 page_free(struct page *page)
 {
-    if (page)
+    if (page) {
+        free(page->fragments);
         free(page->text);
-    free(page);
-}
-
-/* The text of a fragment and where it ends; NULL: there is none. */
-static const char *
-page_find(const struct page *page, const char *name, const char **end)
-{
-    const size_t length = strlen(name);
-    for (const char *p = page->text; (p = strstr(p, MARK));) {
-        p += strlen(MARK);
-        if (strncmp(p, name, length) != 0 || strncmp(p + length, MARK_END, strlen(MARK_END)) != 0)
-            continue;
-        p += length + strlen(MARK_END);
-        *end = strstr(p, MARK);
-        if (!*end)
-            *end = p + strlen(p);
-        return p;
     }
-    return NULL;
+    free(page);
 }
 
 static void
@@ -135,13 +161,13 @@ page_put_file(struct page *page, const char *text, size_t length, const char *fi
 }
 
 /* The fragment of a page of one file, or that of all pages. */
-static const char *
-page_find_own(const struct page *page, const char *name, const char **end)
+static const struct fragment *
+page_find_own(const struct page *page, const char *name)
 {
     char single[128];
     snprintf(single, sizeof(single), "%s.single", name);
-    const char *const found = page->folder ? page_find(page, single, end) : NULL;
-    return found ? found : page_find(page, name, end);
+    const struct fragment *const found = page->folder ? page_find(page, single) : NULL;
+    return found ? found : page_find(page, name);
 }
 
 /* Prints what stands in braces. */
@@ -166,7 +192,7 @@ page_put_place(struct page *page, const char *fragment, const char *text, size_t
 void
 page_put(struct page *page, const char *fragment, ...)
 {
-    const char *names[VALUES_MOST], *values[VALUES_MOST], *end = NULL;
+    const char *names[VALUES_MOST], *values[VALUES_MOST];
     unsigned count = 0;
     va_list arguments;
     va_start(arguments, fragment);
@@ -175,16 +201,17 @@ page_put(struct page *page, const char *fragment, ...)
         ++count;
     }
     va_end(arguments);
-    const char *p = page_find_own(page, fragment, &end);
-    if (!p) {
+    const struct fragment *const found = page_find_own(page, fragment);
+    if (!found) {
         if (!*page->error)
             snprintf(page->error, sizeof(page->error), "there is no fragment '%s'", fragment);
         return;
     }
-    while (p < end) {
-        const char *const open = strstr(p, "{{"), *const close = open ? strstr(open, "}}") : NULL;
-        if (!close || open >= end) {
-            fwrite(p, 1, (size_t)(end - p), page->out);
+    for (const char *p = found->text; p < found->end;) {
+        const char *const open = memmem(p, (size_t)(found->end - p), "{{", 2);
+        const char *const close = open ? memmem(open, (size_t)(found->end - open), "}}", 2) : NULL;
+        if (!close) {
+            fwrite(p, 1, (size_t)(found->end - p), page->out);
             return;
         }
         fwrite(p, 1, (size_t)(open - p), page->out);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * keep.c - see chrome-keep.h.
+ * kept.c - see kept.h.
  */
-#include "keep.h"
-#include "base/memory.h"
+#include "kept.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/memory.h"
 
 #define FIRST_ROOM 16
 #define SHARE 8 /* of what is left, that an array may grow by */

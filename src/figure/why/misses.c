@@ -11,6 +11,7 @@
 
 #include "base/human.h"
 #include "figure/finding/look.h"
+#include "misses.h"
 #include "figure/stat/names.h"
 #include "row/facts.h"
 
@@ -99,8 +100,20 @@ misses_server(const struct misses *m, enum misses_kind kind)
     return NULL;
 }
 
-static int
-is_about(const struct sqt_told *told, const char *server)
+const char sqt_misses_purge_advice[] = "Who sends PURGE, and for what has not changed? The lines of that method in "
+                                       "access.log say it. What changes often may "
+                                       "rather have a short max-age, so that it is asked about and not fetched again.";
+
+int
+sqt_misses_is_purge(const struct sqt_xact *xact)
+{
+    const char *const method =
+        xact->method == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_METHOD, xact->method);
+    return xact->status == 200 && method && strcmp(method, "PURGE") == 0;
+}
+
+int
+sqt_misses_about(const struct sqt_told *told, const char *server)
 {
     static const char *const all[] = {"slow_servers", "far_servers"}, *const one[] = {"slow_server", "far_server",
                                                                                       "only_server"};
@@ -113,14 +126,12 @@ is_about(const struct sqt_told *told, const char *server)
     return 0;
 }
 
-/* What waits for these servers is due to that in so far, for the rank: a miss that need not be is nobody's slowness.  A
- * large part goes before the whole. */
-static void
-misses_take(struct sqt_tolds *tolds, const char *server, uint64_t servers, uint64_t ns)
+void
+sqt_misses_take(struct sqt_tolds *tolds, const char *server, uint64_t servers, uint64_t ns)
 {
     for (unsigned i = 0; i < tolds->count; ++i) {
         uint64_t *const weight = &tolds->told[i]->weight;
-        if (!is_about(tolds->told[i], server))
+        if (!sqt_misses_about(tolds->told[i], server))
             continue;
         const int large = ns * 100 >= *weight * LARGE;
         *weight -= servers < *weight ? servers : *weight;
@@ -141,7 +152,7 @@ misses_tell_one(const struct misses *m, enum misses_kind kind, const struct sqt_
     if (g->count < LEAST || g->ns / g->count < (uint64_t)LEAST_EACH ||
         100.0 * (double)ns < (double)totals->total_ns * LEAST_SHARE)
         return;
-    misses_take(tolds, server, g->ns, ns);
+    sqt_misses_take(tolds, server, g->ns, ns);
     struct sqt_told *const told = sqt_tolds_add(tolds, w->cause, SQT_HARM_WAITING, ns);
     if (!told)
         return;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * keep.h - what is kept of a request until it is over, because only then it is known whether it is wanted and
+ * kept.h - what is kept of a request until it is over, because only then it is known whether it is wanted and
  * what it was: where its time was charged to, and the blocks that it has read.
  *
  * Memory is bounded: no array grows by more than an eighth of what is left of the budget.  A request whose array would
  * have to is kept up to that moment, and the rest of it is printed as sums.
  */
-#ifndef SQT_CHROME_KEEP_H
-#define SQT_CHROME_KEEP_H
+#ifndef SQT_ROW_KEPT_H
+#define SQT_ROW_KEPT_H
 
-#include "pass/family.h"
+#include "model/model.h"
+#include "table.h"
 
 struct sqt_kept_block {
     union sqt_cell row[SQT_CELLS(ios)];

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * failures-apart.c - what nearly all requests of one failure have in common, and few others have: their method, or their worker;
+ * and servers that fail alike.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "failures.h"
+
+/* Nearly all of them, in %; they are so many at least, and so are all others. */
+#define NEARLY_ALL 95
+#define LEAST 10
+#define OTHERS 20
+/* A method, or a worker, sets them apart if that part of all requests has it at most, in %. */
+#define METHOD_SHARE 50
+#define WORKER_SHARE 80
+#define METHODS 64
+/* So many servers that fail alike are told together, if each fails so often. */
+#define SEVERAL 3
+#define EACH 5
+
+struct apart_method {
+    struct sqt_name_entry named;
+    uint64_t count;
+};
+
+static const char *
+apart_method(const struct sqt_xact *xact)
+{
+    return xact->method == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_METHOD, xact->method);
+}
+
+/* -1: not of a worker that is told apart. */
+static int
+apart_worker(const struct sqt_xact *xact)
+{
+    const struct sqt_identity *const its = &xact->origin->identity;
+    return its->kid_kind == SQT_KID_WORKER && its->kid < SQT_FAILED_WORKERS ? (int)its->kid : -1;
+}
+
+void
+sqt_failed_apart_all(struct sqt_failed_requests *all, const struct sqt_xact *xact)
+{
+    const char *const method = apart_method(xact);
+    all->methods.size = sizeof(struct apart_method);
+    all->methods.most = METHODS;
+    if (method)
+        ++((struct apart_method *)sqt_names_get(&all->methods, method))->count;
+    if (apart_worker(xact) >= 0)
+        ++all->workers[apart_worker(xact)];
+}
+
+void
+sqt_failed_apart_add(struct sqt_failure *failure, const struct sqt_xact *xact)
+{
+    struct sqt_failed_apart *const a = &failure->apart;
+    const char *const method = apart_method(xact) ? apart_method(xact) : "";
+    if (!failure->count) {
+        snprintf(a->method, sizeof(a->method), "%s", method);
+        a->worker = apart_worker(xact);
+    }
+    a->of_method += strncmp(a->method, method, sizeof(a->method) - 1) == 0;
+    a->of_worker += a->worker == apart_worker(xact);
+}
+
+static uint64_t
+apart_of_method(const struct sqt_failed_requests *all, const char *method)
+{
+    for (const struct sqt_name_entry *named = all->methods.first; named; named = named->next)
+        if (strncmp(named->name, method, SQT_FAILED_METHOD - 1) == 0)
+            return ((const struct apart_method *)named)->count;
+    return 0;
+}
+
+static int
+is_apart(const struct sqt_failed_requests *all, const struct sqt_failure *x, uint64_t of, uint64_t its, unsigned most)
+{
+    return x->count >= LEAST && 100 * of >= NEARLY_ALL * x->count && 100 * its <= most * all->requests &&
+           all->requests - its >= OTHERS;
+}
+
+int
+sqt_failed_worker(const struct sqt_failed_requests *all, const struct sqt_failure *x)
+{
+    const struct sqt_failed_apart *const a = &x->apart;
+    return a->worker >= 0 && is_apart(all, x, a->of_worker, all->workers[a->worker], WORKER_SHARE) ? a->worker : -1;
+}
+
+/* Who is asked instead of these servers for all that has another method; "": nobody. */
+static void
+apart_parent(const struct sqt_failed_requests *all, const struct sqt_failure *x, char text[SQT_TOLD_TEXT])
+{
+    const struct sqt_name_entry *const parent = all->peers.first;
+    *text = '\0';
+    for (const struct sqt_name_entry *named = parent; named; named = named->next)
+        if (x->named.name && strstr(x->named.name, named->name))
+            return;
+    if (x->at == SQT_FAILED_CONNECT && parent)
+        snprintf(
+            text, SQT_TOLD_TEXT,
+            " They go direct, and others through %s: nonhierarchical_direct, prefer_direct and never_direct say what "
+            "goes where.",
+            all->peers.count > 1 ? "cache_peers" : parent->name);
+}
+
+void
+sqt_failed_apart_tell(const struct sqt_failed_requests *all, const struct sqt_failure *x, struct sqt_told *told)
+{
+    const struct sqt_failed_apart *const a = &x->apart;
+    const uint64_t its = *a->method ? apart_of_method(all, a->method) : 0;
+    char parent[SQT_TOLD_TEXT];
+    size_t used = strlen(told->sentence);
+    if (its && is_apart(all, x, a->of_method, its, METHOD_SHARE)) {
+        apart_parent(all, x, parent);
+        snprintf(told->sentence + used, sizeof(told->sentence) - used,
+                 " All of them are %s, which %.0f %% of all requests are.%s", a->method,
+                 100.0 * (double)its / (double)all->requests, parent);
+    }
+    used = strlen(told->sentence);
+    if (sqt_failed_worker(all, x) >= 0)
+        snprintf(told->sentence + used, sizeof(told->sentence) - used,
+                 " All of them are in worker %d, which has %.0f %% of all requests.", a->worker,
+                 100.0 * (double)all->workers[a->worker] / (double)all->requests);
+}
+
+/* Adds what one server's failures are to the sum of several servers'. */
+static void
+apart_join(struct sqt_failure *sum, const struct sqt_failure *x)
+{
+    if (!sum->count)
+        sum->apart = (struct sqt_failed_apart){.worker = x->apart.worker};
+    if (!sum->count)
+        snprintf(sum->apart.method, sizeof(sum->apart.method), "%s", x->apart.method);
+    sum->apart.of_method += strcmp(sum->apart.method, x->apart.method) == 0 ? x->apart.of_method : 0;
+    sum->apart.of_worker += sum->apart.worker == x->apart.worker ? x->apart.of_worker : 0;
+    sum->before = !sum->count || x->before < sum->before ? x->before : sum->before;
+    sum->count += x->count;
+    sum->felt += x->felt;
+    sum->timed_out += x->timed_out;
+    sum->late.count += x->late.count;
+    sum->late.sum += x->late.sum;
+    sum->late.squares += x->late.squares;
+    for (unsigned why = 0; why < SQT_WHYS; ++why)
+        sum->whys[why] += x->whys[why];
+}
+
+/* NULL: of nobody in particular. */
+static const char *
+apart_server(const struct sqt_failure *x)
+{
+    const char *const space = strchr(x->named.name, ' ');
+    return space && space[1] && strcmp(space + 1, "other") != 0 ? space + 1 : NULL;
+}
+
+/* Whether connections to this server fail as often as it takes to be one of several. */
+int
+sqt_failed_is_one_of_several(const struct sqt_failure *x)
+{
+    return x->at == SQT_FAILED_CONNECT && x->count >= EACH && apart_server(x);
+}
+
+/* How many servers fail alike, of which none has more than half of the failures; 0: they do not.  names: of some of them. */
+unsigned
+sqt_failed_several(const struct sqt_failed_requests *all, struct sqt_failure *sum, char names[SQT_TOLD_NAME])
+{
+    unsigned servers = 0;
+    uint64_t most = 0;
+    int alike = 1;
+    size_t used = 0;
+    *sum = (struct sqt_failure){.at = SQT_FAILED_CONNECT};
+    for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
+        const struct sqt_failure *const x = (const struct sqt_failure *)named;
+        if (!sqt_failed_is_one_of_several(x))
+            continue;
+        alike &= !servers || sqt_failed_mostly(sum) == sqt_failed_mostly(x);
+        apart_join(sum, x);
+        most = x->count > most ? x->count : most;
+        if (servers++ < SQT_FAILED_NAMED && used < SQT_TOLD_NAME)
+            used += (size_t)snprintf(names + used, SQT_TOLD_NAME - used, "%s%s", used ? ", " : "", apart_server(x));
+    }
+    return servers >= SEVERAL && alike && 2 * most <= sum->count ? servers : 0;
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * cache.c - see cache.h.
+ */
+#include "cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* One object in a million. */
+#define HALVINGS_MOST 20
+
+static int
+cache_follows(uint64_t object, unsigned halvings)
+{
+    return !halvings || sqt_cache_mix(object) >> (64 - halvings) == 0;
+}
+
+int
+sqt_caches_follow(const struct sqt_caches *c, uint64_t object)
+{
+    return cache_follows(object, c->halvings);
+}
+
+static void
+cache_clear_places(const struct sqt_caches *c, struct sqt_cache *cache)
+{
+    for (uint32_t i = 0, places = sqt_cache_places(c, cache); i < places; ++i)
+        cache->places[i] = SQT_NO_NODE;
+}
+
+/* As many places as pages, and in all caches so many fewer of them that those of the largest do not take much memory. */
+static void
+cache_make_places(struct sqt_caches *c)
+{
+    while (c->count && c->caches[c->count - 1].pages >> c->halvings > SQT_CACHE_PLACES)
+        ++c->halvings;
+    for (unsigned i = 0; i < c->count; ++i) {
+        struct sqt_cache *const cache = &c->caches[i];
+        cache->place_count = cache->pages < UINT32_MAX ? (uint32_t)cache->pages : UINT32_MAX;
+        cache->places = sqt_allocated(sqt_cache_places(c, cache) * sizeof(*cache->places));
+        cache_clear_places(c, cache);
+    }
+}
+
+void
+sqt_caches_init(struct sqt_caches *c, const struct sqt_cache_kind *kind, const struct sqt_cache_size *sizes,
+                unsigned count, int64_t none, uint32_t most)
+{
+    memset(c, 0, sizeof(*c));
+    c->kind = kind;
+    c->count = count;
+    c->most = most ? most : SQT_CACHE_NODES;
+    c->node_size = sizeof(struct sqt_cache_node) + (count * sizeof(struct sqt_cache_link) + 7) / 8 * 8;
+    c->scatter = sqt_scatter();
+    c->index_shift = (unsigned)__builtin_clzll((uint64_t)c->most); /* at least as many places as nodes */
+    for (unsigned i = 0; i < count; ++i) {
+        struct sqt_cache *const cache = &c->caches[i];
+        cache->bytes = sizes[i].bytes;
+        cache->limit = sizes[i].limit;
+        cache->pages =
+            sizes[i].bytes / kind->frame > none / kind->page ? sizes[i].bytes / kind->frame - none / kind->page : 0;
+        cache->pace = 1;
+        cache->newest = cache->oldest = SQT_NO_NODE;
+        cache->walked = cache->until = INT64_MIN;
+    }
+    if (!kind->ordered)
+        cache_make_places(c);
+}
+
+/* ---- order of use ---- */
+
+static void
+cache_unlink(struct sqt_caches *c, unsigned cache, uint32_t node)
+{
+    struct sqt_cache *const own = &c->caches[cache];
+    struct sqt_cache_link *const link = sqt_cache_link_of(c, node, cache);
+    if (link->newer != SQT_NO_NODE)
+        sqt_cache_link_of(c, link->newer, cache)->older = link->older;
+    else
+        own->newest = link->older;
+    if (link->older != SQT_NO_NODE)
+        sqt_cache_link_of(c, link->older, cache)->newer = link->newer;
+    else
+        own->oldest = link->newer;
+}
+
+static void
+cache_link(struct sqt_caches *c, unsigned cache, uint32_t node)
+{
+    struct sqt_cache *const own = &c->caches[cache];
+    struct sqt_cache_link *const link = sqt_cache_link_of(c, node, cache);
+    link->newer = SQT_NO_NODE;
+    link->older = own->newest;
+    if (own->newest != SQT_NO_NODE)
+        sqt_cache_link_of(c, own->newest, cache)->newer = node;
+    else
+        own->oldest = node;
+    own->newest = node;
+}
+
+void
+sqt_cache_touch(struct sqt_caches *c, unsigned cache, uint32_t node)
+{
+    if (!c->kind->ordered || c->caches[cache].newest == node)
+        return;
+    cache_unlink(c, cache, node);
+    cache_link(c, cache, node);
+}
+
+void
+sqt_cache_enter(struct sqt_caches *c, unsigned cache, uint32_t node)
+{
+    struct sqt_cache_node *const n = sqt_cache_node_of(c, node);
+    n->in |= (uint16_t)(1u << cache);
+    n->links[cache].locks = 0;
+    c->caches[cache].used += n->pages;
+    if (c->kind->ordered)
+        cache_link(c, cache, node);
+}
+
+/* ---- nodes ---- */
+
+static uint32_t
+cache_find(const struct sqt_caches *c, uint64_t object)
+{
+    if (!c->nodes)
+        return SQT_NO_NODE;
+    for (uint32_t next = *sqt_cache_index(c, object); next; next = sqt_cache_node_of(c, next - 1)->next)
+        if (sqt_cache_node_of(c, next - 1)->object == object)
+            return next - 1;
+    return SQT_NO_NODE;
+}
+
+/* Frees a node that is nowhere any more. */
+static void
+cache_free_node(struct sqt_caches *c, uint32_t node)
+{
+    struct sqt_cache_node *const n = sqt_cache_node_of(c, node);
+    uint32_t *from = sqt_cache_index(c, n->object);
+    if (n->in || n->holds)
+        return;
+    while (*from != node + 1)
+        from = &sqt_cache_node_of(c, *from - 1)->next;
+    *from = n->next;
+    n->next = c->free;
+    c->free = node + 1;
+}
+
+void
+sqt_cache_leave(struct sqt_caches *c, unsigned cache, uint32_t node)
+{
+    struct sqt_cache_node *const n = sqt_cache_node_of(c, node);
+    struct sqt_cache *const own = &c->caches[cache];
+    if (!(n->in & 1u << cache))
+        return;
+    if (c->kind->ordered)
+        cache_unlink(c, cache, node);
+    if (own->places)
+        own->places[sqt_cache_place(c, own, n->object)] = SQT_NO_NODE;
+    n->in &= (uint16_t) ~(1u << cache);
+    own->used -= n->pages;
+    cache_free_node(c, node);
+}
+
+/* With half as many places, objects stand elsewhere, and of two at one place one goes. */
+static void
+cache_move(struct sqt_caches *c, unsigned cache)
+{
+    struct sqt_cache *const own = &c->caches[cache];
+    cache_clear_places(c, own);
+    for (uint32_t n = 0; n < c->node_count; ++n) {
+        const struct sqt_cache_node *const node = sqt_cache_node_of(c, n);
+        if (!(node->in & 1u << cache))
+            continue;
+        const uint32_t place = sqt_cache_place(c, own, node->object);
+        if (own->places[place] != SQT_NO_NODE)
+            sqt_cache_leave(c, cache, own->places[place]);
+        own->places[place] = n;
+    }
+}
+
+/* The object goes from all caches. */
+static void
+cache_leave_all(struct sqt_caches *c, uint32_t node)
+{
+    for (uint32_t in = sqt_cache_node_of(c, node)->in; in; in &= in - 1)
+        sqt_cache_leave(c, (unsigned)__builtin_ctz(in), node);
+}
+
+/* Leaves half of the objects out.  A second of a cache's clock is twice as long then. */
+static void
+cache_halve(struct sqt_caches *c)
+{
+    for (uint32_t n = 0; n < c->node_count; ++n)
+        if (!cache_follows(sqt_cache_node_of(c, n)->object, c->halvings + 1))
+            cache_leave_all(c, n);
+    ++c->halvings;
+    for (unsigned i = 0; i < c->count; ++i) {
+        struct sqt_cache *const cache = &c->caches[i];
+        cache->until = INT64_MIN;
+        cache->walked = cache->walked == INT64_MIN ? INT64_MIN : cache->walked / 2;
+        if (cache->places)
+            cache_move(c, i);
+    }
+}
+
+static void
+cache_make_nodes(struct sqt_caches *c)
+{
+    if (c->nodes)
+        return;
+    c->nodes = sqt_allocated(c->most * c->node_size);
+    c->index = sqt_zeroed((size_t)1 << (64 - c->index_shift), sizeof(*c->index));
+}
+
+/* A node for an object that has none; SQT_NO_NODE if the object is not followed any more. */
+static uint32_t
+cache_node(struct sqt_caches *c, uint64_t object, uint32_t pages)
+{
+    cache_make_nodes(c);
+    while (!c->free && c->node_count == c->most && c->halvings < HALVINGS_MOST)
+        cache_halve(c);
+    if (!sqt_caches_follow(c, object) || (!c->free && c->node_count == c->most))
+        return SQT_NO_NODE;
+    const uint32_t node = c->free ? c->free - 1 : c->node_count++;
+    struct sqt_cache_node *const n = sqt_cache_node_of(c, node);
+    if (c->free)
+        c->free = n->next;
+    memset(n, 0, c->node_size);
+    uint32_t *const first = sqt_cache_index(c, object);
+    n->object = object;
+    n->pages = pages;
+    n->next = *first;
+    *first = node + 1;
+    return node;
+}
+
+/* ---- requests ---- */
+
+void
+sqt_caches_count(struct sqt_caches *c, uint64_t object, int64_t bytes)
+{
+    ++c->requests;
+    c->bytes += (uint64_t)bytes;
+    if (!sqt_caches_follow(c, object))
+        return;
+    c->followed += UINT64_C(1) << c->halvings;
+    c->followed_bytes += (uint64_t)bytes << c->halvings;
+}
+
+static double
+cache_share(uint64_t hits, uint64_t followed, uint64_t whole)
+{
+    const double adjusted = (double)hits + ((double)whole - (double)followed);
+    return !whole || adjusted <= 0 ? 0 : adjusted >= (double)whole ? 1 : adjusted / (double)whole;
+}
+
+double
+sqt_cache_hit_share(const struct sqt_caches *c, const struct sqt_cache *cache)
+{
+    return cache_share(cache->hits, c->followed, c->requests);
+}
+
+double
+sqt_cache_byte_share(const struct sqt_caches *c, const struct sqt_cache *cache)
+{
+    return cache_share(cache->hit_bytes, c->followed_bytes, c->bytes);
+}
+
+uint32_t
+sqt_caches_look_up(struct sqt_caches *c, uint64_t object, int64_t bytes, uint32_t *joined)
+{
+    const uint32_t node = cache_find(c, object);
+    *joined = 0;
+    if (node == SQT_NO_NODE)
+        return 0;
+    struct sqt_cache_node *const n = sqt_cache_node_of(c, node);
+    const uint32_t hits = n->in;
+    *joined = n->coming & ~hits;
+    for (uint32_t all = hits | *joined; all; all &= all - 1) {
+        const unsigned i = (unsigned)__builtin_ctz(all);
+        c->caches[i].hits += UINT64_C(1) << c->halvings;
+        c->caches[i].hit_bytes += (uint64_t)bytes << c->halvings;
+        if (hits & 1u << i) {
+            n->links[i].locks += n->links[i].locks < UINT16_MAX;
+            sqt_cache_touch(c, i, node);
+        }
+    }
+    return hits;
+}
+
+/* The node of an object that is being fetched, so that others find it.  Such nodes never make the sample smaller. */
+static uint32_t
+cache_hold(struct sqt_caches *c, uint64_t object, int64_t stored_bytes)
+{
+    uint32_t node = cache_find(c, object);
+    if (c->held >= c->most / 4)
+        return SQT_NO_NODE;
+    if (node == SQT_NO_NODE && (c->free || c->node_count < c->most))
+        node = cache_node(c, object, sqt_caches_pages(c, stored_bytes));
+    if (node != SQT_NO_NODE) {
+        ++sqt_cache_node_of(c, node)->holds;
+        ++c->held;
+    }
+    return node;
+}
+
+uint32_t
+sqt_caches_data(struct sqt_caches *c, int64_t now, uint64_t object, int64_t stored_bytes, uint32_t misses, int keeps)
+{
+    const uint32_t pages = sqt_caches_pages(c, stored_bytes),
+                   node = keeps && stored_bytes && sqt_caches_follow(c, object) ? cache_hold(c, object, stored_bytes)
+                                                                                : SQT_NO_NODE;
+    for (; misses; misses &= misses - 1) {
+        const unsigned cache = (unsigned)__builtin_ctz(misses);
+        if (c->kind->comes)
+            c->kind->comes(c, cache, now, pages);
+        if (node == SQT_NO_NODE || stored_bytes > c->caches[cache].limit)
+            continue;
+        struct sqt_cache_node *const n = sqt_cache_node_of(c, node);
+        n->links[cache].coming += n->links[cache].coming < UINT16_MAX;
+        n->coming |= (uint16_t)(1u << cache);
+    }
+    return node;
+}
+
+/* The fetch of an object that was held is over. */
+static void
+cache_arrived(struct sqt_caches *c, uint32_t node, uint32_t misses)
+{
+    struct sqt_cache_node *const n = sqt_cache_node_of(c, node);
+    --c->held;
+    for (misses &= n->coming; misses; misses &= misses - 1) {
+        const unsigned cache = (unsigned)__builtin_ctz(misses);
+        if (!--n->links[cache].coming)
+            n->coming &= (uint16_t) ~(1u << cache);
+    }
+}
+
+/* The object has another size now than where it already is. */
+static void
+cache_resize(struct sqt_caches *c, uint32_t node, uint32_t pages)
+{
+    struct sqt_cache_node *const n = sqt_cache_node_of(c, node);
+    const int64_t more = (int64_t)pages - n->pages;
+    for (uint32_t in = more ? n->in : 0; in; in &= in - 1)
+        c->caches[__builtin_ctz(in)].used += more;
+    n->pages = pages;
+}
+
+uint32_t
+sqt_caches_pages(const struct sqt_caches *c, int64_t stored_bytes)
+{
+    const int64_t pages = (stored_bytes + c->kind->page - 1) / c->kind->page;
+    return pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX;
+}
+
+void
+sqt_caches_end(struct sqt_caches *c, uint32_t node, uint64_t object, int64_t stored_bytes, uint32_t misses, int keeps)
+{
+    const uint32_t pages = sqt_caches_pages(c, stored_bytes);
+    const int followed = keeps && stored_bytes && sqt_caches_follow(c, object);
+    if (node != SQT_NO_NODE)
+        cache_arrived(c, node, misses);
+    else if (followed) {
+        node = cache_find(c, object);
+        node = node != SQT_NO_NODE ? node : cache_node(c, object, pages);
+        if (node != SQT_NO_NODE)
+            ++sqt_cache_node_of(c, node)->holds; /* it is not freed meanwhile */
+    }
+    if (node != SQT_NO_NODE)
+        cache_resize(c, node, pages);
+    for (; misses; misses &= misses - 1) {
+        const unsigned cache = (unsigned)__builtin_ctz(misses);
+        const int stays = followed && node != SQT_NO_NODE && stored_bytes <= c->caches[cache].limit;
+        /* A newer copy takes the place of an older one. */
+        if (stays)
+            sqt_cache_leave(c, cache, node);
+        c->kind->fetched(c, cache, node, pages, stays);
+    }
+    if (node == SQT_NO_NODE)
+        return;
+    --sqt_cache_node_of(c, node)->holds;
+    cache_free_node(c, node); /* if no cache took it */
+}
+
+void
+sqt_caches_sent(struct sqt_caches *c, uint64_t object, uint32_t hits)
+{
+    const uint32_t node = cache_find(c, object);
+    if (node == SQT_NO_NODE)
+        return;
+    struct sqt_cache_node *const n = sqt_cache_node_of(c, node);
+    for (hits &= n->in; hits; hits &= hits - 1) {
+        const unsigned cache = (unsigned)__builtin_ctz(hits);
+        if (n->links[cache].locks && !--n->links[cache].locks && c->kind->sent)
+            c->kind->sent(c, cache, node);
+    }
+}
+
+void
+sqt_caches_drop(struct sqt_caches *c, uint64_t object)
+{
+    const uint32_t node = cache_find(c, object);
+    if (node != SQT_NO_NODE)
+        cache_leave_all(c, node);
+}
+
+void
+sqt_caches_empty(struct sqt_caches *c)
+{
+    for (uint32_t n = 0; n < c->node_count; ++n)
+        *sqt_cache_index(c, sqt_cache_node_of(c, n)->object) = 0;
+    c->node_count = c->held = c->free = 0;
+    for (unsigned i = 0; i < c->count; ++i) {
+        struct sqt_cache *const cache = &c->caches[i];
+        cache->used = cache->transit = 0;
+        cache->newest = cache->oldest = SQT_NO_NODE;
+        if (cache->places)
+            cache_clear_places(c, cache);
+    }
+}
+
+void
+sqt_caches_free(struct sqt_caches *c)
+{
+    free(c->index);
+    free(c->nodes);
+    for (unsigned i = 0; i < c->count; ++i)
+        free(c->caches[i].places);
+}

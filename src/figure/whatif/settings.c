@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * settings.c - see settings.h.
+ */
+#include "settings.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+
+/* A longer line of squid.conf is cut off: the settings are at its begin. */
+#define WORDS_MOST 16
+/* Squid's own limit of files that include each other. */
+#define INCLUDES_MOST 16u
+
+void
+sqt_settings_init(struct sqt_settings *s)
+{
+    memset(s, 0, sizeof(*s));
+    s->cache_mem = s->max_object_in_memory = s->max_object = s->workers = s->memory_shared = SQT_UNSET;
+    s->swap_low = s->swap_high = SQT_UNSET;
+}
+
+/* A size: a number, and a unit behind it that may stand alone, as Squid takes it. */
+static int
+settings_size(const char *number, const char *unit, int64_t *bytes)
+{
+    char whole[64];
+    const char *error;
+    if (!number)
+        return -1;
+    const int joined = number[strspn(number, "0123456789.")] != '\0';
+    snprintf(whole, sizeof(whole), "%s%s", number, joined || !unit ? "" : unit);
+    const size_t length = strlen(whole);
+    if (length > 5 && strcasecmp(whole + length - 5, "bytes") == 0)
+        whole[length - 5] = '\0';
+    return sqt_units_parse(whole, strlen(whole), SQT_UNITS_BYTES, 1, bytes, &error) == 0 && *bytes >= 0 ? 0 : -1;
+}
+
+static int
+settings_whole(const char *word, int64_t *value)
+{
+    char *end;
+    if (!word || *word < '0' || *word > '9')
+        return -1;
+    errno = 0;
+    *value = strtoll(word, &end, 10);
+    return errno || (*end && *end != '%') || *value > INT32_MAX ? -1 : 0;
+}
+
+static int
+settings_flag(const char *word, int64_t *value)
+{
+    if (!word || (strcmp(word, "on") != 0 && strcmp(word, "off") != 0))
+        return -1;
+    *value = strcmp(word, "on") == 0;
+    return 0;
+}
+
+static void
+settings_policy(char *policy, size_t size, char *const *words, unsigned count)
+{
+    snprintf(policy, size, "%s%s%s", count > 1 ? words[1] : "", count > 2 ? " " : "", count > 2 ? words[2] : "");
+}
+
+/* cache_dir TYPE PATH MB [L1 L2] [max-size=BYTES] [min-size=BYTES] */
+static int
+settings_dir(struct sqt_settings *s, char *const *words, unsigned count)
+{
+    int64_t mb;
+    if (count < 4 || settings_whole(words[3], &mb) != 0)
+        return -1;
+    if (s->dir_count == SQT_DIRS_MOST)
+        return 0;
+    struct sqt_setting_dir *const dir = &s->dirs[s->dir_count++];
+    snprintf(dir->type, sizeof(dir->type), "%s", words[1]);
+    dir->bytes = mb << 20;
+    dir->min_object = dir->max_object = SQT_UNSET;
+    for (unsigned i = 4; i < count; ++i) {
+        if (strncmp(words[i], "max-size=", 9) == 0 && settings_size(words[i] + 9, NULL, &dir->max_object) != 0)
+            return -1;
+        if (strncmp(words[i], "min-size=", 9) == 0 && settings_size(words[i] + 9, NULL, &dir->min_object) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The entry of a helper; NULL if there are too many. */
+static struct sqt_setting_children *
+settings_helper(struct sqt_settings *s, const char *kind, const char *name)
+{
+    for (unsigned i = 0; i < s->helper_count; ++i)
+        if (strcmp(s->helpers[i].kind, kind) == 0 && strcmp(s->helpers[i].name, name) == 0)
+            return &s->helpers[i];
+    if (s->helper_count == SQT_CHILDREN_MOST)
+        return NULL;
+    struct sqt_setting_children *const helper = &s->helpers[s->helper_count++];
+    snprintf(helper->kind, sizeof(helper->kind), "%s", kind);
+    snprintf(helper->name, sizeof(helper->name), "%s", name);
+    helper->children = SQT_UNSET;
+    return helper;
+}
+
+/* "N [startup=N] [idle=N] [concurrency=N]", from that word on. */
+static int
+settings_children(struct sqt_settings *s, const char *kind, const char *name, char *const *words, unsigned count)
+{
+    struct sqt_setting_children *const helper = settings_helper(s, kind, name);
+    if (!helper)
+        return 0;
+    if (count < 1 || settings_whole(words[0], &helper->children) != 0)
+        return -1;
+    helper->concurrency = 0;
+    for (unsigned i = 1; i < count; ++i)
+        if (strncmp(words[i], "concurrency=", 12) == 0 && settings_whole(words[i] + 12, &helper->concurrency) != 0)
+            return -1;
+    return 0;
+}
+
+/* external_acl_type NAME [children-max=N] [concurrency=N] ... */
+static int
+settings_external(struct sqt_settings *s, char *const *words, unsigned count)
+{
+    struct sqt_setting_children *const helper = count > 1 ? settings_helper(s, "external_acl", words[1]) : NULL;
+    if (!helper)
+        return 0;
+    helper->children = 5; /* Squid's default */
+    for (unsigned i = 2; i < count; ++i) {
+        const char *const word = words[i];
+        const size_t prefix = strncmp(word, "children-max=", 13) == 0 ? 13 : strncmp(word, "children=", 9) == 0 ? 9 : 0;
+        if (prefix && settings_whole(word + prefix, &helper->children) != 0)
+            return -1;
+        if (strncmp(word, "concurrency=", 12) == 0 && settings_whole(word + 12, &helper->concurrency) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Takes the words of a line.  Returns 0, or -1 if the value is none. */
+static int
+settings_words(struct sqt_settings *s, char *const *w, unsigned count)
+{
+    const char *const name = w[0], *const first = count > 1 ? w[1] : NULL, *const second = count > 2 ? w[2] : NULL;
+    if (strcmp(name, "cache_mem") == 0)
+        return settings_size(first, second, &s->cache_mem);
+    if (strcmp(name, "maximum_object_size_in_memory") == 0)
+        return settings_size(first, second, &s->max_object_in_memory);
+    if (strcmp(name, "maximum_object_size") == 0)
+        return settings_size(first, second, &s->max_object);
+    if (strcmp(name, "workers") == 0)
+        return settings_whole(first, &s->workers);
+    if (strcmp(name, "memory_cache_shared") == 0)
+        return settings_flag(first, &s->memory_shared);
+    if (strcmp(name, "cache_swap_low") == 0)
+        return settings_whole(first, &s->swap_low);
+    if (strcmp(name, "cache_swap_high") == 0)
+        return settings_whole(first, &s->swap_high);
+    if (strcmp(name, "memory_replacement_policy") == 0)
+        settings_policy(s->memory_policy, sizeof(s->memory_policy), w, count);
+    if (strcmp(name, "cache_replacement_policy") == 0)
+        settings_policy(s->disk_policy, sizeof(s->disk_policy), w, count);
+    if (strcmp(name, "cache_dir") == 0)
+        return settings_dir(s, w, count);
+    if (strcmp(name, "url_rewrite_children") == 0)
+        return settings_children(s, "url_rewrite", "", w + 1, count - 1);
+    if (strcmp(name, "store_id_children") == 0)
+        return settings_children(s, "store_id", "", w + 1, count - 1);
+    if (strcmp(name, "auth_param") == 0 && count > 3 && strcmp(w[2], "children") == 0)
+        return settings_children(s, "auth", w[1], w + 3, count - 3);
+    if (strcmp(name, "external_acl_type") == 0)
+        return settings_external(s, w, count);
+    return 0;
+}
+
+int
+sqt_settings_line(struct sqt_settings *settings, const char *line, char *error, size_t error_size)
+{
+    char copy[1024], *words[WORDS_MOST], *rest = copy;
+    unsigned count = 0;
+    snprintf(copy, sizeof(copy), "%s", line);
+    for (char *word; count < WORDS_MOST && (word = strtok_r(rest, " \t\r\n", &rest)) && *word != '#';)
+        words[count++] = word;
+    if (!count || settings_words(settings, words, count) == 0)
+        return 0;
+    snprintf(error, error_size, "'%.200s %.200s' is no value that Squid takes", words[0], count > 1 ? words[1] : "");
+    return -1;
+}
+
+static int settings_file(struct sqt_settings *settings, const char *name, unsigned depth, char *error,
+                         size_t error_size);
+
+/* The patterns behind "include".  What matches none is left out. */
+static int
+settings_include(struct sqt_settings *settings, char *patterns, unsigned depth, char *error, size_t error_size)
+{
+    int status = 0;
+    char *rest = patterns;
+    for (char *pattern; status == 0 && (pattern = strtok_r(rest, " \t\r\n\"", &rest)) && *pattern != '#';) {
+        glob_t found = {.gl_pathc = 0};
+        if (glob(pattern, 0, NULL, &found) == GLOB_NOSPACE)
+            sqt_no_memory();
+        for (size_t i = 0; i < found.gl_pathc && status == 0; ++i)
+            status = settings_file(settings, found.gl_pathv[i], depth + 1, error, error_size);
+        globfree(&found);
+    }
+    return status;
+}
+
+/* The patterns of a line that includes other files; NULL: it is another one. */
+static char *
+settings_included(char *line)
+{
+    static const char word[] = "include";
+    line += strspn(line, " \t");
+    const size_t length = sizeof(word) - 1;
+    return strncmp(line, word, length) == 0 && (line[length] == ' ' || line[length] == '\t') ? line + length : NULL;
+}
+
+static int
+settings_file(struct sqt_settings *settings, const char *name, unsigned depth, char *error, size_t error_size)
+{
+    if (depth > INCLUDES_MOST) {
+        snprintf(error, error_size, "%.400s: files include each other more than %u deep", name, INCLUDES_MOST);
+        return -1;
+    }
+    FILE *const file = sqt_fopen(name, "r");
+    if (!file) {
+        snprintf(error, error_size, "%.400s: %s", name, strerror(errno));
+        return -1;
+    }
+    char *line = NULL, wrong[512] = "";
+    size_t room = 0, number = 0;
+    int status = 0;
+    while (status == 0 && sqt_getline(&line, &room, file) >= 0) {
+        char *const patterns = settings_included(line);
+        ++number;
+        status = patterns ? settings_include(settings, patterns, depth, error, error_size)
+                          : sqt_settings_line(settings, line, wrong, sizeof(wrong));
+    }
+    if (*wrong)
+        snprintf(error, error_size, "%.400s: line %zu: %s", name, number, wrong);
+    free(line);
+    fclose(file);
+    return status;
+}
+
+int
+sqt_settings_file(struct sqt_settings *settings, const char *name, char *error, size_t error_size)
+{
+    return settings_file(settings, name, 0, error, error_size);
+}
+
+/* ---- --whatif ---- */
+
+/* Settings that --whatif takes, and what their values are. */
+static const struct {
+    const char *name;
+    enum sqt_units units;
+    const char *takes;
+} whatif_settings[] = {
+    {"cache_mem", SQT_UNITS_BYTES, "a size, as 512MB"},
+    {"maximum_object_size_in_memory", SQT_UNITS_BYTES, "a size, as 1MB"},
+    {"maximum_object_size", SQT_UNITS_BYTES, "a size, as 64MB"},
+    {"cache_dir", SQT_UNITS_BYTES, "a size, as 20GB"},
+    {"children", SQT_UNITS_NONE, "a number of children, as 16"},
+    {"max-conn", SQT_UNITS_NONE, "a number of connections, as 20"},
+};
+#define WHATIF_SETTINGS (sizeof(whatif_settings) / sizeof(*whatif_settings))
+
+static int
+whatif_unknown(const char *name, int length, char *error, size_t error_size)
+{
+    int used = snprintf(error, error_size, "unknown setting '%.*s'; it takes", length, name);
+    for (unsigned i = 0; i < WHATIF_SETTINGS && used > 0 && (size_t)used < error_size; ++i)
+        used += snprintf(error + used, error_size - (size_t)used, "%s %s", i ? "," : "", whatif_settings[i].name);
+    return -1;
+}
+
+static int
+whatif_value(struct sqt_whatif *whatif, unsigned setting, const char *text, size_t length, char *error,
+             size_t error_size)
+{
+    const char *wrong;
+    int64_t value;
+    if (whatif->asked_count == SQT_ASKED_MOST) {
+        snprintf(error, error_size, "more than %d values", SQT_ASKED_MOST);
+        return -1;
+    }
+    if (sqt_units_parse(text, length, whatif_settings[setting].units, 1, &value, &wrong) != 0 || value <= 0) {
+        snprintf(error, error_size, "'%.*s': %s takes %s", (int)length, text, whatif_settings[setting].name,
+                 whatif_settings[setting].takes);
+        return -1;
+    }
+    struct sqt_asked *const asked = &whatif->asked[whatif->asked_count++];
+    snprintf(asked->setting, sizeof(asked->setting), "%s", whatif_settings[setting].name);
+    asked->value = value;
+    return 0;
+}
+
+int
+sqt_whatif_ask(struct sqt_whatif *whatif, const char *text, char *error, size_t error_size)
+{
+    const size_t name = strcspn(text, "=");
+    unsigned setting = 0;
+    while (setting < WHATIF_SETTINGS &&
+           (strlen(whatif_settings[setting].name) != name || strncmp(whatif_settings[setting].name, text, name) != 0))
+        ++setting;
+    if (setting == WHATIF_SETTINGS)
+        return whatif_unknown(text, (int)name, error, error_size);
+    const char *value = text + name + (text[name] == '=');
+    for (;;) {
+        const size_t length = strcspn(value, ",");
+        if (whatif_value(whatif, setting, value, length, error, error_size) != 0)
+            return -1;
+        if (!value[length])
+            return 0;
+        value += length + 1;
+    }
+}
+
+void
+sqt_settings_size_text(char *text, size_t size, int64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
+    unsigned unit = 0;
+    while (unit < 4 && bytes && bytes % 1024 == 0) {
+        bytes /= 1024;
+        ++unit;
+    }
+    snprintf(text, size, "%lld %s", (long long)bytes, units[unit]);
+}

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""attach_cli.py - sqtrace-attach: what --check prints, and one line for each wrong word.  Attaches to nothing."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+TOOLS = os.environ.get("SQT_TOOLS", os.path.join("build", "sqtrace"))
+ATTACH = os.path.join(TOOLS, "sqtrace-attach")
+NUMBER = 0
+
+
+def check(good, name, *seen):
+    global NUMBER
+    NUMBER += 1
+    print("%s %d - %s" % ("ok" if good else "not ok", NUMBER, name))
+    if not good:
+        for text in seen:
+            print("# " + str(text).replace("\n", "\n# "))
+
+
+def run(*words):
+    return subprocess.run([ATTACH] + list(words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+
+def refused(status, part, *words):
+    got = run(*words)
+    lines = got.stderr.splitlines()
+    check(got.returncode == status and len(lines) == 1 and part in got.stderr and not got.stdout,
+          "%s: %s" % (" ".join(words) or "nothing", part), got.returncode, got.stderr, got.stdout)
+
+
+# Functions of a Squid, under their mangled names.  The first two are what no Squid is without.
+SOURCE = """
+#include <unistd.h>
+void xact(void) __asm__("_ZN17ClientHttpRequestC1EP13ConnStateData");
+void log(void) __asm__("_ZN17ClientHttpRequest10logRequestEv");
+void read_(void) __asm__("_Z7fd_openijPKc");
+const char mark[] = "squid/9.8.7-test";
+__asm__(".text\\n"
+        ".globl _ZN17ClientHttpRequestC1EP13ConnStateData\\n_ZN17ClientHttpRequestC1EP13ConnStateData: push %rbp; pop %rbp; ret\\n"
+        ".globl _ZN17ClientHttpRequest10logRequestEv\\n_ZN17ClientHttpRequest10logRequestEv: lea 16(%rip),%rax; push %rbx; pop %rbx; ret\\n"
+        ".globl _Z7fd_openijPKc\\n_Z7fd_openijPKc: mov %rsi,%rdx; ret\\n");
+int main(int count, char **words) { (void)words; return count > 1 ? sleep(30) != 0 : mark[0] == 0; }
+"""
+
+
+def program(folder):
+    """A program that has three of Squid's functions."""
+    source, path = os.path.join(folder, "like-squid.c"), os.path.join(folder, "like-squid")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(SOURCE)
+    subprocess.run(["cc", "-w", "-rdynamic", "-o", path, source], check=True)
+    return path
+
+
+SHARES = "5", "0%", "101%", "2%x", "nan%"
+
+
+def shares():
+    """What is no share of a processor."""
+    for share in SHARES:
+        refused(2, "--most: %s is no share" % share, "--pid=1", "-o", "nowhere", "--most=" + share)
+
+
+def checked(folder):
+    path = program(folder)
+    got = run("--check", path)
+    rows = {line.split("\t")[1]: line.split("\t") for line in got.stdout.splitlines() if "\t" in line}
+    check(got.returncode == 0 and "# Squid: 9.8.7-test" in got.stdout and "# program: " + path in got.stdout,
+          "--check says which program and which Squid", got.stdout, got.stderr)
+    check(rows.get("event") == ["stage", "event", "probe", "offset", "function"], "its rows have a header", got.stdout)
+    check(rows["XACT"][2] == "emulated" and rows["LOG_REQUEST"][2] == "emulated" and rows["ACCEPTED"][2] == "single-stepped",
+          "it says which probes are emulated", rows)
+    check(int(rows["LOG_REQUEST"][3], 16) % 16 != 0 and rows["LOOKUP"][2:] == ["missing", "-", "-"],
+          "a probe stands behind lea, and a function that is not there is missing", rows)
+    stripped = os.path.join(folder, "stripped")
+    subprocess.run(["strip", "-o", stripped, path], check=True)
+    check(run("--check", stripped).stdout.replace(stripped, path) == got.stdout, "a stripped program has its dynamic symbols")
+    static = os.path.join(folder, "static")
+    subprocess.run(["cc", "-w", "-static", "-s", "-o", static, os.path.join(folder, "like-squid.c")], check=True)
+    refused(1, "no symbols", "--check", static)
+    with open(path, "rb") as file:
+        whole = bytearray(file.read())
+    whole[18] = 183  # the machine
+    other = os.path.join(folder, "other")
+    with open(other, "wb") as file:
+        file.write(whole)
+    refused(1, "another architecture", "--check", other)
+
+
+def called(folder, name, service, *words):
+    """What sqtrace-attach says while the program runs under another name and with that service name."""
+    with subprocess.Popen([name, "-n", service], executable=os.path.join(folder, "like-squid")) as process:
+        try:
+            return run(*words, "--service=" + service, "-o", os.path.join(folder, "named"), "--for=1s")
+        finally:
+            process.kill()
+
+
+def names(folder):
+    """Which processes are taken for Squid."""
+    for name in "(squidGuard)", "squidGuard", "squid-1":
+        got = called(folder, name, "attach-test")
+        check(got.returncode == 1 and "no Squid runs here" in got.stderr, name + " is not Squid", got.returncode, got.stderr)
+    for name in "squid", "/usr/sbin/squid", "(squid-1)", "(squid)":
+        got = called(folder, name, "attach-test")
+        check("no Squid runs here" not in got.stderr, name + " is Squid", got.returncode, got.stderr)
+    if os.geteuid() == 0:
+        os.chown(os.path.join(folder, "like-squid"), 65534, 65534)
+        got = called(folder, "squid", "attach-test")
+        check(got.returncode == 1 and "belongs to neither root nor you; --pid=" in got.stderr,
+              "a program of somebody else is not taken by its name", got.returncode, got.stderr)
+        os.chown(os.path.join(folder, "like-squid"), 0, 0)
+
+
+def namespace(folder):
+    """In a container, the kernel's numbers of processes are not those that are seen."""
+    new = "unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"
+    if subprocess.run(new + ("true",), stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        check(True, "another namespace of processes # SKIP it cannot be made here")
+        return
+    out = os.path.join(folder, "contained")
+    script = "%s x & sleep 0.5; exec %s --pid=$! -o %s --for=1s" % (os.path.join(folder, "like-squid"), os.path.abspath(ATTACH), out)
+    got = subprocess.run(new + ("sh", "-c", script), capture_output=True, text=True, timeout=60, check=False)
+    check(got.returncode == 1 and got.stderr.count("\n") == 1 and "--pid=host" in got.stderr, "another namespace is refused",
+          got.returncode, got.stderr)
+    check(not os.path.exists(out), "and no folder is left")
+
+
+def no_tracefs(folder):
+    """Where tracefs is not mounted, as in most containers, the line says how to mount it."""
+    new = "unshare", "--mount", "--propagation", "private"
+    hide = "".join("[ ! -d %s ] || mount -t tmpfs none %s || exit 9; " % (place, place)
+                   for place in ("/sys/kernel/debug", "/sys/kernel/tracing"))
+    script = hide + "%s x & sleep 0.5; exec %s --pid=$! -o %s --for=1s" % (
+        os.path.join(folder, "like-squid"), os.path.abspath(ATTACH), os.path.join(folder, "no-tracefs"))
+    got = subprocess.run(new + ("sh", "-c", script), capture_output=True, text=True, timeout=60, check=False)
+    if os.geteuid() != 0 or got.returncode == 9 or "unshare" in got.stderr or "cannot load" in got.stderr:
+        check(True, "no tracefs # SKIP no namespace can be made here, or no program loaded into the kernel")
+        return
+    if "--pid=host" in got.stderr:
+        check(True, "no tracefs # SKIP processes have other numbers here than in the kernel, which is said first")
+        return
+    check(got.returncode == 1 and got.stderr.count("\n") == 1 and "mount -t tracefs" in got.stderr, "no tracefs",
+          got.returncode, got.stderr)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        checked(folder)
+        names(folder)
+        namespace(folder)
+        no_tracefs(folder)
+        refused(1, "not an ELF file", "--check", "/etc/passwd")
+        refused(1, "No such file", "--check", os.path.join(folder, "none"))
+        refused(1, "it is not Squid", "--check", "/bin/sh")
+        refused(2, "--pid=PID or --service=NAME", "-o", folder)
+        refused(2, "-o DIR", "--pid=1")
+        refused(2, "exclude each other", "--pid=1", "--service=squid", "-o", folder)
+        refused(2, "expected a number", "--pid=first", "-o", folder)
+        refused(2, "no process", "--pid=99999999", "-o", folder)
+        refused(2, "unexpected argument", "--pid=1", "-o", folder, "more")
+        refused(2, "leave out -o", "--check", "-o", folder)
+        refused(2, "unknown option", "--more=2%")
+        shares()
+        out = os.path.join(folder, "trace")
+        refused(1, "no Squid runs here", "--service=no-such-service", "-o", out)
+        check(not os.path.exists(out), "and no folder is left")
+    print("1..%d" % NUMBER)
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""whatif.py - table whatif against caches and queues that are written down a second time, and what it refuses.
+
+A trace and logs in which Squid's memory cache is plain LRU are compared to the digit; a busy one with a simulation that
+shares nothing with sqtrace-dump but the rules of Squid.
+"""
+import collections
+import hashlib
+import heapq
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+TOOLS = os.environ["SQT_TOOLS"]
+DUMP = os.path.join(TOOLS, "sqtrace-dump")
+PAGE, FRAME, BASE = 4096, 4136, 54  # a page of an object takes 40 bytes more of cache_mem
+MB = 1 << 20
+done = 0
+
+
+def check(good, text, *more):
+    global done
+    done += 1
+    print("%s %d - %s" % ("ok" if good else "not ok", done, text))
+    for line in () if good else more:
+        print("# " + str(line)[:1000])
+
+
+def run(*options):
+    out = subprocess.run([DUMP, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    return out.returncode, out.stdout.decode(), out.stderr.decode()
+
+
+def rows(*options, table="whatif"):
+    status, text, said = run("--no-comments", "--format=tsv", "--table=" + table, *options)
+    if status:
+        return [{"bound": said}]
+    lines = [line.split("\t") for line in text.splitlines()]
+    return [dict(zip(lines[0], line)) for line in lines[1:]]
+
+
+def size(text):
+    number, unit = text.split()
+    return int(number) * {"bytes": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}[unit]
+
+
+def of(found, setting):
+    return [row for row in found if row["setting"].startswith(setting)]
+
+
+def lru_hits(objects, pages):
+    """Objects of one page each."""
+    cache, hits = collections.OrderedDict(), 0
+    for o in objects:
+        hits += o in cache
+        cache[o] = True
+        cache.move_to_end(o)
+        if len(cache) > pages:
+            cache.popitem(last=False)
+    return hits
+
+
+def fifo_waits(questions, servers):
+    """questions: [(begin, service)] in ns."""
+    free = [0] * servers
+    for begin, service in sorted(questions):
+        start = max(begin, heapq.heappop(free))
+        heapq.heappush(free, start + service)
+        yield start + service - begin
+
+
+def near(text, value, most):
+    return text != "-" and abs(float(text) - value) <= most
+
+
+def ns(text):
+    return int(text.replace(".", ""))
+
+
+# ---- a trace ----
+
+def trace(folder):
+    path = os.path.join(folder, "t", "whatif.sqt")
+    found = rows(path)
+    requests = rows("--columns=object,class", path, table="requests")
+    objects = [r["object"] for r in requests]
+    memory = of(found, "cache_mem")
+    check(len(memory) >= 8 and all(r["now_value"] == "623 KB" for r in memory), "the trace says what cache_mem is", memory)
+    wrong = []
+    for r in memory:
+        want = 100 * lru_hits(objects, size(r["value"]) // FRAME - BASE) / len(objects)
+        if not near(r["hit_ratio_pct"], want, 0.001):
+            wrong.append("%s: %s instead of %.3f" % (r["value"], r["hit_ratio_pct"], want))
+    check(not wrong, "hits of each size are those of a plain LRU", *wrong)
+    check(all(r["calibration_pct"] == "0.000" and r["bound"] == "forecast" for r in memory), "today's size is exact", memory)
+    waits = [r for r in rows(path, table="waits")]
+    questions = [(ns(r["time_s"]), int(r["service_ns"])) for r in waits]
+    children = of(found, "url_rewrite_children")
+    check(children and all(r["now_value"] == "2" for r in children), "the trace shows how many children there are", children)
+    wrong = []
+    for r in children:
+        each = sorted(fifo_waits(questions, int(r["value"])))
+        mean, p99 = sum(each) / len(each) / 1e6, each[-(-len(each) * 99 // 100) - 1] / 1e6
+        busy = sum(s for _, s in questions) / int(r["value"]) / (questions[-1][0] - questions[0][0])
+        if busy > 0.9:
+            good = r["bound"] == "overloaded" and r["wait_mean_ms"] == "-"
+        else:
+            good = near(r["wait_mean_ms"], mean, 0.001) and near(r["wait_p99_ms"], p99, 0.002)
+        if not good:
+            wrong.append("%s children, busy %.2f: mean %.3f, p99 %.3f instead of %s" % (r["value"], busy, mean, p99, r))
+    check(not wrong, "waits of each number of children are those of a queue", *wrong)
+    check({r["bound"] for r in children} >= {"overloaded", "forecast"}, "some are too few", children)
+    _, text, _ = run("--figure=whatif-cache-mem", path)
+    points = [line.split("\t") for line in text.splitlines() if line[:1].isdigit()]
+    check(sum(point[3] != "-" for point in points) == 1, "the figure has one point of now", text)
+    most = max(float(point[1]) for point in points)
+    check([point[4] for point in points if point[4] != "-"] == [next(p[1] for p in points if float(p[1]) >= 0.9 * most)],
+          "the figure has one point of the knee", text)
+    one = rows("--whatif=cache_mem=1MB,2MB", path)
+    check([r["value"] for r in one] == ["623 KB", "1 MB", "2 MB"], "--whatif names values", one)
+    four = rows("--whatif=children=4", path)
+    check([r["value"] for r in four] == ["4", "2"], "--whatif names children", four)
+
+
+# ---- logs ----
+
+def write_log(name, lines):
+    """lines: [(end ms, took ms, tag, bytes, object)]"""
+    with open(name, "w", encoding="ascii") as out:
+        for end, took, tag, sent, o in sorted(lines):
+            out.write("%d.%03d %6d 10.0.0.1 %s/200 %d GET http://a.example/%s - HIER_DIRECT/192.0.2.1 text/html\n" % (
+                1700000000 + end // 1000, end % 1000, took, tag, sent, o))
+
+
+def conf(folder, *lines):
+    name = os.path.join(folder, "squid.conf")
+    with open(name, "w", encoding="ascii") as out:
+        out.write("# settings\n" + "".join(line + "\n" for line in lines))
+    return "--squid-conf=" + name
+
+
+def draw_objects(draw, count, many):
+    return [int(many * draw.random() ** 3) for _ in range(count)]
+
+
+def slow_log(folder):
+    objects = draw_objects(random.Random(1), 4000, 500)
+    cache, lines = collections.OrderedDict(), []
+    for i, o in enumerate(objects):
+        lines.append((2000 * i, 10, "TCP_MEM_HIT" if o in cache else "TCP_MISS", 1000, o))
+        cache[o] = True
+        cache.move_to_end(o)
+        if len(cache) > 80:
+            cache.popitem(last=False)
+    log = os.path.join(folder, "slow.log")
+    write_log(log, lines)
+    settings = conf(folder, "cache_mem %d bytes" % ((80 + BASE) * FRAME))
+    found = of(rows("--access-log=" + log, settings), "cache_mem")
+    wrong = [r for r in found if not near(r["hit_ratio_pct"], 100 * lru_hits(objects, size(r["value"]) // FRAME - BASE) / 4000,
+                                          0.001)]
+    check(len(found) > 6 and not wrong, "from a log alone: a plain LRU", *wrong)
+    unknown = of(rows("--access-log=" + log), "cache_mem")
+    check(unknown and all(r["bound"] == "uncalibrated" and r["now_value"] == "-" for r in unknown),
+          "without settings nothing is calibrated", unknown)
+    warm = os.path.join(folder, "warm.log")
+    write_log(warm, [(at, took, "TCP_MEM_HIT", sent, o) for at, took, _, sent, o in lines])
+    found = of(rows("--access-log=" + warm, settings), "cache_mem")
+    check([r["bound"] for r in found] == ["refused"] and "lower than measured" in found[0]["method"], "a warm start is refused",
+          found)
+    cold = os.path.join(folder, "cold.log")
+    write_log(cold, [(at, took, "TCP_MISS", sent, o) for at, took, _, sent, o in lines])
+    found = of(rows("--access-log=" + cold, settings), "cache_mem")
+    check([r["bound"] for r in found] == ["refused"] and "higher than measured" in found[0]["method"],
+          "a cache that is purged all the time is refused", found)
+    few = os.path.join(folder, "few.log")
+    write_log(few, lines[:100])
+    found = of(rows("--access-log=" + few, settings), "cache_mem")
+    check([r["method"] for r in found] == ["fewer than 1000 requests look into the cache"], "a short log is refused", found)
+    heap = conf(folder, "cache_mem 8 MB", "memory_replacement_policy heap GDSF")
+    found = of(rows("--access-log=" + log, heap), "cache_mem")
+    check([r["method"] for r in found] == ["replacement by heap GDSF is not simulated, only lru"], "a heap policy is refused",
+          found)
+
+
+def collapsed_log(folder):
+    """Of three fetches of an object, the one that begins first ends second: the second loses 40 ms, and the third gains 120."""
+    log = os.path.join(folder, "collapsed.log")
+    write_log(log, [(0, 0, "TCP_MISS", 1000, 0)] + [(1000 * o + begin + took, took, "TCP_MISS", 1000, o) for o in range(1, 501)
+                                                    for begin, took in ((0, 100), (10, 50), (20, 200))])
+    found = of(rows("--access-log=" + log), "collapsed_forwarding")
+    hours = (500000 + 220) / 3.6e6
+    check(len(found) == 1 and found[0]["bound"] == "at_most" and "private" in found[0]["method"] and near(found[0]["saved_s_per_h"], 500 * 0.08 / hours, 0.1) and
+          near(found[0]["saved_bytes_per_h"], 1000 * 400 / hours, 2), "what collapsed_forwarding saves", hours, *found)
+    # Of two fetches, the one that begins later ends first, and is known to lead before the other one comes.
+    write_log(log, [(1000000 * o + begin + took, took, "TCP_MISS", 1000, o if begin < 200000 else "other%d" % o)
+                    for o in range(1, 401) for begin, took in ((0, 300000), (100000, 50000), (230000, 10))])
+    found = of(rows("--access-log=" + log), "collapsed_forwarding")
+    check([(row["saved_s_per_h"], row["saved_bytes_per_h"]) for row in found] == [("0.000000000", "0")],
+          "a fetch that began before the one that leads does not follow it", *found)
+
+
+def shared_hits(accesses, cache_pages):
+    """The memory that workers share, with places by another hash."""
+    places = {o: int(hashlib.md5(b"%d" % o).hexdigest(), 16) for o, _ in accesses}
+    slots, free, hand, hits = [None] * cache_pages, cache_pages, 0, 0
+    for o, stored in accesses:
+        pages, place = -(-stored // 32768), places[o] % cache_pages
+        if slots[place] and slots[place][0] == o:
+            hits += 1
+            continue
+        if slots[place]:
+            free += slots[place][1]
+            slots[place] = None
+        while free < pages:
+            hand = (hand + 1) % cache_pages
+            if slots[hand]:
+                free += slots[hand][1]
+                slots[hand] = None
+        slots[place] = o, pages
+        free -= pages
+    return hits
+
+
+def shared_log(folder):
+    draw = random.Random(2)
+    objects = draw_objects(draw, 30000, 6000)
+    sizes = {o: draw.randrange(2000, 90000) for o in set(objects)}
+    accesses = [(o, sizes[o]) for o in objects]
+    today = shared_hits(accesses, 1024) / 300
+    log = os.path.join(folder, "shared.log")
+    state = random.Random(3)
+    write_log(log, [(20 * i, 5, "TCP_MEM_HIT" if state.random() * 100 < today else "TCP_MISS", s, o)
+                    for i, (o, s) in enumerate(accesses)])
+    found = of(rows("--access-log=" + log, conf(folder, "cache_mem 32 MB", "workers 4")), "cache_mem")
+    wrong = [r for r in found
+             if not near(r["hit_ratio_pct"], shared_hits(accesses, size(r["value"]) // 32768) / 300, 1.5)]
+    check(len(found) > 6 and not wrong, "memory that workers share: within 1.5 points", *wrong)
+
+
+# ---- what bad input gets ----
+
+def bad_input(folder):
+    path = os.path.join(folder, "t", "whatif.sqt")
+    for options, words in (
+            (["--whatif=cache_memory=1GB"], "unknown setting 'cache_memory'; it takes cache_mem,"),
+            (["--whatif=cache_mem=big"], "cache_mem takes a size, as 512MB"),
+            (["--whatif=cache_mem"], "cache_mem takes a size"),
+            (["--whatif=cache_mem=-1MB"], "cache_mem takes a size"),
+            (["--whatif=children=0"], "children takes a number of children"),
+            (["--whatif=cache_mem=" + ",".join(["1MB"] * 9)], "more than 8 values"),
+            (["--table=requests", "--whatif=cache_mem=1MB"], "--whatif goes with --table=whatif"),
+            (["--squid-conf=%s" % path], "--squid-conf goes with --table=whatif"),
+            (["--table=whatif", "--squid-conf=/nonexistent"], "/nonexistent: No such file")):
+        status, text, said = run(*options, path)
+        check(status == 2 and words in said and said.count("\n") == 1 and not text, " ".join(options)[:60], status, said)
+    many = of(rows(path, conf(folder, "url_rewrite_children 65536 concurrency=65536")), "url_rewrite_children")
+    check([r["bound"] for r in many] == ["refused"] and "more than 4096 questions at once" in many[0]["method"],
+          "2^32 questions at once", *many)
+    large = of(rows(path, conf(folder, "cache_mem 4000000 TB")), "cache_mem")
+    check(large and all(r["value"].split()[0].isdigit() and r["value"][0] != "0" for r in large), "a large cache", *large)
+    wrong = conf(folder, "cache_mem 8 MB", "cache_mem many MB")
+    status, _, said = run("--table=whatif", wrong, path)
+    check(status == 2 and "line 3: 'cache_mem many' is no value that Squid takes" in said, "a wrong line of squid.conf", said)
+    os.mkdir(os.path.join(folder, "conf.d"))
+    for name, line in ("a.conf", "cache_mem 2 MB"), ("b.conf", "url_rewrite_children 3"), ("c.other", "cache_mem 4 MB"):
+        with open(os.path.join(folder, "conf.d", name), "w", encoding="ascii") as out:
+            out.write(line + "\n")
+    including = conf(folder, "include %s/conf.d/*.conf" % folder, "include %s/none/*" % folder)
+    found = rows(path, including)
+    check({r["now_value"] for r in of(found, "cache_mem")} == {"2 MB"} and
+          {r["now_value"] for r in of(found, "url_rewrite_children")} == {"3"}, "settings of files that are included", *found)
+    with open(os.path.join(folder, "conf.d", "a.conf"), "w", encoding="ascii") as out:
+        out.write("cache_mem many MB\n")
+    status, _, said = run("--table=whatif", including, path)
+    check(status == 2 and "a.conf: line 1: 'cache_mem many'" in said and said.count("\n") == 1, "a wrong line in one of them", said)
+    itself = conf(folder, "include %s/squid.conf" % folder)
+    status, _, said = run("--table=whatif", itself, path)
+    check(status == 2 and "include each other" in said and said.count("\n") == 1, "a file that includes itself", said)
+    with open(os.path.join(folder, "squid.conf"), "wb") as out:
+        out.write(bytes(range(1, 256)) * 400)
+    status, _, _ = run("--table=whatif", "--squid-conf=" + os.path.join(folder, "squid.conf"), path)
+    check(status == 0, "a file that is no squid.conf")
+    none = rows(os.path.join(folder, "t", "none.sqt"))
+    check(none == [], "a trace without requests has no rows", none)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([os.path.join(TOOLS, "tests/unit/figure_traces"), os.path.join(folder, "t")], check=True, timeout=60)
+        trace(folder)
+        slow_log(folder)
+        shared_log(folder)
+        collapsed_log(folder)
+        bad_input(folder)
+    print("1..%d" % done)
+
+
+if __name__ == "__main__":
+    main()
