@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * read_late.c - a stream that begins late: where it begins, that nothing is missing from there on, and what is left out.
+ * read_late.c - a stream that begins late: where it begins, that nothing is missing from there on, and what is left out;
+ * and last segments that come late, of processes that are about to be forgotten.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -156,6 +158,92 @@ a_process_that_ended_before_is_left_out(void **state)
     assert_true(taken.kid_2 > 0);
 }
 
+/* ---- processes that end at a time ---- */
+
+#define AT_A_TIME (2 * SQT_FOLLOW_ENDED)
+#define EACH 100
+static struct together {
+    struct sqt_record records[EACH];
+    struct sqt_identity who[AT_A_TIME];
+    unsigned got[AT_A_TIME], ended;
+} together;
+
+static void
+count_together(void *context, const struct sqt_origin *origin)
+{
+    (void)context, (void)origin;
+    ++together.ended;
+}
+
+static const char *
+name_of(unsigned i, const char *what)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "%u%s", i, what);
+    return read_path(name);
+}
+
+static void
+together_begin(void)
+{
+    memset(&together, 0, sizeof(together));
+    read_simple(together.records, EACH);
+    for (unsigned i = 0; i < AT_A_TIME; ++i) {
+        make_identity(&together.who[i], i + 1, i + 1);
+        together.who[i].start.monotonic_ns = SECOND; /* long ago, by the clock of this machine */
+        make_ring_file(name_of(i, ".inring"), &together.who[i], 1024, 0, 0, together.records, EACH, NULL, NULL);
+        make_pointer_file(name_of(i, ".ring"), &together.who[i], name_of(i, ".inring"));
+    }
+}
+
+/* As libsqtrace does at a stop: the segment first. */
+static void
+together_end(void)
+{
+    for (unsigned i = 0; i < AT_A_TIME; ++i) {
+        make_segment_file(name_of(i, ".sqt"), &together.who[i], 0, 0, together.records, EACH, NULL, 0);
+        assert_int_equal(unlink(name_of(i, ".inring")), 0);
+        assert_int_equal(unlink(name_of(i, ".ring")), 0);
+    }
+}
+
+static void
+together_read(struct sqt_stream *stream)
+{
+    struct sqt_run run;
+    while (sqt_stream_next(stream, &run))
+        together.got[run.origin->identity.kid - 1] += (unsigned)run.count;
+}
+
+/* All end between two looks at their directory, more of them than are kept. */
+static void
+a_segment_of_a_process_that_is_forgotten_is_not_a_new_process(void **state)
+{
+    const struct sqt_following following = {NULL, count_together, NULL};
+    (void)state;
+    together_begin();
+    memset(&taken, 0, sizeof(taken));
+    const char *const path = read_path("");
+    struct sqt_stream *const stream = sqt_stream_open(&path, 1, late_hear, NULL);
+    assert_non_null(stream);
+    assert_int_equal(sqt_stream_follow(stream, &following), 0);
+    sqt_stream_wait(stream, 300); /* longer than between two looks */
+    together_read(stream);
+    together_end();
+    for (unsigned i = 0; i < 10; ++i) {
+        sqt_stream_wait(stream, 0);
+        together_read(stream);
+    }
+    assert_int_equal(together.ended, AT_A_TIME);
+    sqt_stream_wait(stream, 300);
+    together_read(stream);
+    sqt_stream_close(stream);
+    for (unsigned i = 0; i < AT_A_TIME; ++i)
+        assert_int_equal(together.got[i], EACH);
+    assert_int_equal(together.ended, AT_A_TIME);
+    assert_int_equal(taken.messages, 0);
+}
+
 int
 main(void)
 {
@@ -163,6 +251,8 @@ main(void)
         cmocka_unit_test_setup_teardown(only_the_last_minutes_are_read_and_all_of_them, late_begin, late_end),
         cmocka_unit_test_setup_teardown(no_more_bytes_are_read_than_asked_for, late_begin, late_end),
         cmocka_unit_test_setup_teardown(a_process_that_ended_before_is_left_out, late_begin, late_end),
+        cmocka_unit_test_setup_teardown(a_segment_of_a_process_that_is_forgotten_is_not_a_new_process, late_begin,
+                                        late_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

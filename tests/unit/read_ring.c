@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -189,7 +191,18 @@ a_ring_that_is_gone_before_its_segments_end_is_said(void **state)
     snprintf(expected, sizeof(expected), "W a.ring: its ring is gone, and with it what came after record %zu\n",
              unit_at(1000));
     read_expect_messages(&result, expected);
-    unlink(read_path("a.sqt"));
+}
+
+static void
+a_pointer_without_a_ring(void **state)
+{
+    const struct timespec old[2] = {{.tv_sec = time(NULL) - 10}, {.tv_sec = time(NULL) - 10}};
+    (void)state;
+    make_pointer_file(read_path("a.ring"), &who, read_path("gone"));
+    read_all(&result, read_path(""), NULL);
+    assert_false(result.opened);
+    read_expect_messages(&result, "N a.ring: its ring is not there yet; there is nothing in it\n");
+    assert_int_equal(utimensat(AT_FDCWD, read_path("a.ring"), old, 0), 0);
     read_all(&result, read_path(""), NULL);
     assert_false(result.opened);
     read_expect_messages(&result, "W a.ring: its ring is gone, and there is no segment of it\n");
@@ -461,6 +474,7 @@ main(void)
         TEST(a_writer_that_died_within_a_record_left_none),
         TEST(a_ring_that_is_gone_is_no_error_if_its_segments_end),
         TEST(a_ring_that_is_gone_before_its_segments_end_is_said),
+        TEST(a_pointer_without_a_ring),
         TEST(a_ring_that_is_being_made_is_no_error),
         TEST(pointer_files_may_say_anything),
         TEST(headers_that_lie_are_refused),

@@ -65,14 +65,17 @@ follow_forget(struct sqt_stream *s, struct sqt_origin_reader *o)
     sqt_sources_forget(&s->sources, o);
 }
 
-/* Keeps the last ones that have ended. */
+/* Keeps the last ones that have ended.  A process's last segment is there before its pointer goes: it must be known before
+ * the process is forgotten, or it would be taken for a new one. */
 static void
 follow_keep(struct sqt_stream *s, struct sqt_origin_reader *o)
 {
     struct sqt_origin_reader **const place = &s->ended[s->ended_next++ % SQT_FOLLOW_ENDED];
     sqt_ring_close(&o->ring);
-    if (*place)
+    if (*place) {
+        sqt_sources_look(&s->sources);
         follow_forget(s, *place);
+    }
     *place = o;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -234,6 +235,24 @@ sources_note_gone(struct sqt_origin_reader *o, const char *pointer)
         o->named_by = sqt_copied(pointer);
 }
 
+/* A pointer comes before its ring: for so many seconds its maker may be about to make that. */
+#define POINTER_NEW_SECONDS 2
+
+/* No segment is of a ring that is not there.  A pointer that has gone since had nothing to point to. */
+static void
+sources_tell_gone(const struct sqt_source_list *l, const char *pointer)
+{
+    struct stat st;
+    struct timespec now;
+    if (stat(pointer, &st) != 0 && errno == ENOENT)
+        return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (now.tv_sec - st.st_mtim.tv_sec >= 0 && now.tv_sec - st.st_mtim.tv_sec <= POINTER_NEW_SECONDS)
+        sqt_diagnose(l->diagnostics, SQT_NOTE, "%s: its ring is not there yet; there is nothing in it", pointer);
+    else
+        sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: its ring is gone, and there is no segment of it", pointer);
+}
+
 /* A ring that is gone became a segment, as a rule.  Whether all of it did is known at the end of the origin. */
 void
 sqt_sources_complete(struct sqt_source_list *l)
@@ -243,8 +262,7 @@ sqt_sources_complete(struct sqt_source_list *l)
         if (o)
             sources_note_gone(o, l->gone[i].name);
         else
-            sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: its ring is gone, and there is no segment of it",
-                         l->gone[i].name);
+            sources_tell_gone(l, l->gone[i].name);
     }
 }
 
