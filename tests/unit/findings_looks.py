@@ -471,14 +471,20 @@ def samples(trace, name):
 
 
 def swapping(trace, _):
-    """Seconds in which page faults read from a disk, and how long the event loop was held in their requests."""
-    faults = sorted(a // WINDOW for rows in samples(trace, "major_faults").values()
-                    for (a, before), (b, after) in zip(rows, rows[1:]) if (after - before) * SECOND >= 50 * (b - a))
+    """Seconds in which page faults read from a disk, and how long the event loop was held in their requests; or how long
+    they waited for stops in them, if that is more."""
+    faults = sorted((a + i * SECOND) // WINDOW for rows in samples(trace, "major_faults").values()
+                    for (a, before), (b, after) in zip(rows, rows[1:]) if (after - before) * SECOND >= 50 * (b - a)
+                    for i in range(max(1, min(60, (b - a) // SECOND))))
     seconds = sorted(set(faults))
-    held = [r for r in trace.requests if r.ns("loop_held") and
+    held = [r.ns("loop_held") for r in trace.requests if r.ns("loop_held") and
             any(window <= r.begin // WINDOW <= window + 5 for window in seconds)]
-    return harm(trace, sum(r.ns("loop_held") for r in held), len(held), since=seconds[0] * WINDOW,
-                until=seconds[-1] * WINDOW + SECOND)
+    stopped = [ns for kind, _, ring, since, until in [*passes(trace), *stops(trace)]
+               if kind in ("standstill", "stopped") and sum(max(0, min(until, second * WINDOW + SECOND) - max(since, second * WINDOW))
+                                                            for second in seconds) * 2 >= until - since
+               for ns in Standstill(since, until, ring, trace.requests).waited]
+    waited = max(held, stopped, key=sum)
+    return harm(trace, sum(waited), len(waited), since=seconds[0] * WINDOW, until=seconds[-1] * WINDOW + SECOND)
 
 
 def few_descriptors(trace, _):

@@ -77,6 +77,63 @@ not_its_own(void **state)
     }
 }
 
+/* All threads stand still for 7 s, and no sample is taken; so many page faults, and pages, came meanwhile. */
+static void
+stands_still(uint64_t faults, uint64_t pages)
+{
+    int64_t now = 0;
+    uint64_t first = 0;
+    for (unsigned s = 0; s < 30; ++s) {
+        now = s * SECOND;
+        if (s > 10 && s < 18)
+            continue;
+        sample(now, SQT_SAMPLE_PROCESS_major_faults, s > 10 ? faults : 0);
+        sample(now, SQT_SAMPLE_MACHINE_swapped_in_pages, s > 10 ? pages : 0);
+        for (unsigned i = 0; i < 20; ++i, now += 40 * MS) {
+            begin_xact(now, 100 + number, 7);
+            end_xact(now + MS, 100 + number++, MEM_HIT, 0);
+        }
+        if (s != 10)
+            continue;
+        first = 100 + number;
+        for (unsigned i = 0; i < 5; ++i)
+            begin_xact(now, 100 + number++, 7);
+        PUT(now, WAIT_BEGIN, 0, 10, 0);
+        PUT(now += 7 * SECOND, WAIT_END, 0, 1, 0);
+        PUT(now, HEARTBEAT_LATE, (uint64_t)(now - 6990 * MS), (uint64_t)now, 0);
+        PUT(now += MS, WAIT_BEGIN, 0, 10, 0);
+        for (unsigned i = 0; i < 5; ++i)
+            end_xact(now, first + i, MEM_HIT, 0);
+        PUT(now += MS, WAIT_END, 0, 1, 0);
+    }
+    find();
+}
+
+/* The first finding of that cause; found_count: there is none. */
+static unsigned
+found_of(const char *cause)
+{
+    unsigned i = 0;
+    while (i < found_count && strcmp(TEXT(i, cause), cause) != 0)
+        ++i;
+    return i;
+}
+
+static void
+a_process_that_waits_for_its_memory_is_not_stopped(void **state)
+{
+    (void)state;
+    stands_still(8 * 100, 8 * 100);
+    assert_int_equal(found_of("stopped"), found_count);
+    const unsigned row = found_of("swapping");
+    assert_int_not_equal(row, found_count);
+    assert_int_equal(NUMBER(row, requests), 5);
+    assert_in_range(NUMBER(row, waiting_s), 5 * 6900 * MS, 5 * 7010 * MS);
+    stands_still(8 * 40, 8 * 100);
+    assert_int_equal(found_of("swapping"), found_count);
+    assert_int_not_equal(found_of("stopped"), found_count);
+}
+
 static void
 few_descriptors(void **state)
 {
@@ -91,6 +148,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {SCRIPT_TEST(its_own_memory), SCRIPT_TEST(not_its_own),
+                                       SCRIPT_TEST(a_process_that_waits_for_its_memory_is_not_stopped),
                                        SCRIPT_TEST(few_descriptors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

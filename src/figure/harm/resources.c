@@ -6,6 +6,7 @@
  * swap space in the same second.  Both are sampled once a second.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "figure/finding/look.h"
 #include "figure/finding/spell.h"
@@ -16,6 +17,8 @@
 /* Page faults, and pages brought back, in a second: fewer are no matter. */
 #define FAULTS 50
 #define PAGES 50
+/* Between two samples, so many seconds at most count. */
+#define GAP_MOST 60
 /* So many such seconds are a finding. */
 #define SECONDS 3
 /* Descriptors that are open, of those that Squid may open, in %. */
@@ -53,6 +56,14 @@ resources_rate(struct resources_counter *c, const struct sqt_sample_row *sample)
     return rate;
 }
 
+/* How many whole seconds are between that and a sample, at least one: a process that waits for its memory takes none. */
+static unsigned
+resources_seconds(int64_t from, const struct sqt_sample_row *sample)
+{
+    const double seconds = (double)(sample->at - from) / SECOND;
+    return seconds < 2 ? 1 : seconds < GAP_MOST ? (unsigned)seconds : GAP_MOST;
+}
+
 static void
 resources_faults(struct resources *r, struct resources_kid *kid, const struct sqt_sample_row *sample)
 {
@@ -60,7 +71,16 @@ resources_faults(struct resources *r, struct resources_kid *kid, const struct sq
     const double rate = resources_rate(&kid->faults, sample);
     if (rate < FAULTS)
         return;
-    sqt_when_add(&r->when, RESOURCES_FAULTS, from, 0, (uint32_t)(rate < 1e6 ? rate : 1e6));
+    for (unsigned i = 0; i < resources_seconds(from, sample); ++i)
+        sqt_when_add(&r->when, RESOURCES_FAULTS, from + i * (int64_t)SECOND, 0, (uint32_t)(rate < 1e6 ? rate : 1e6));
+}
+
+static void
+resources_pages(struct resources *r, struct resources_kid *kid, const struct sqt_sample_row *sample)
+{
+    const int64_t from = kid->pages.at;
+    if (resources_rate(&kid->pages, sample) >= PAGES)
+        r->seconds += resources_seconds(from, sample);
 }
 
 static void
@@ -73,8 +93,8 @@ resources_sample(void *state, const struct sqt_sample_row *sample)
     sqt_sample_split(sample, source, &what);
     if (what == SQT_SAMPLE_PROCESS_major_faults)
         resources_faults(r, kid, sample);
-    else if (what == SQT_SAMPLE_MACHINE_swapped_in_pages && resources_rate(&kid->pages, sample) >= PAGES)
-        ++r->seconds;
+    else if (what == SQT_SAMPLE_MACHINE_swapped_in_pages)
+        resources_pages(r, kid, sample);
     else if (what == SQT_SAMPLE_PROCESS_rss_bytes)
         r->rss = sample->value;
     else if (what == SQT_SAMPLE_PROCESS_descriptors)
@@ -116,11 +136,44 @@ resources_held(const struct resources *r)
     return sum;
 }
 
+/* Whether at least half of that time is in seconds with faults. */
+static int
+resources_was_then(const struct resources *r, int64_t since, int64_t until)
+{
+    size_t count;
+    int64_t ns = 0;
+    const struct sqt_when_sum *const faults = sqt_when_of(&r->when, RESOURCES_FAULTS, &count);
+    for (size_t i = 0; i < count; ++i) {
+        const int64_t begin = faults[i].window * r->when.width, end = begin + (int64_t)SECOND;
+        const int64_t from = begin > since ? begin : since, to = end < until ? end : until;
+        ns += to > from ? to - from : 0;
+    }
+    return ns >= (until - since) / 2;
+}
+
+/* All threads may wait for their memory, and then it looks as if the process were stopped: what those who waited for that
+ * waited is the memory's, if it is more. */
+static void
+resources_take_stops(const struct resources *r, const struct sqt_tolds *tolds, struct sqt_when_sum *held)
+{
+    struct sqt_when_sum stopped = {.count = 0};
+    for (unsigned i = 0; i < tolds->count; ++i) {
+        const struct sqt_told *const told = tolds->told[i];
+        const int stop = strcmp(told->cause, "stopped") == 0 || strcmp(told->cause, "standstill") == 0;
+        if (stop && resources_was_then(r, told->since, told->until)) {
+            stopped.ns += told->waiting;
+            stopped.count += (uint32_t)told->requests;
+        }
+    }
+    if (stopped.ns > held->ns)
+        *held = stopped;
+}
+
 static void
 resources_tell_memory(struct resources *r, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
-    static const char *const rules[] = {"loop_blocked", "loop_computing", "not_running", NULL};
-    const struct sqt_when_sum held = resources_held(r);
+    static const char *const rules[] = {"loop_blocked", "loop_computing", "not_running", "stopped", "standstill", NULL};
+    struct sqt_when_sum held = resources_held(r);
     size_t seconds;
     const struct sqt_when_sum *const faults = sqt_when_of(&r->when, RESOURCES_FAULTS, &seconds);
     uint64_t rate = 0;
@@ -129,6 +182,7 @@ resources_tell_memory(struct resources *r, const struct sqt_look_totals *totals,
         return;
     for (size_t i = 0; i < seconds; ++i)
         rate += faults[i].count;
+    resources_take_stops(r, tolds, &held);
     sqt_instead(tolds, rules, held.ns, SQT_INSTEAD);
     struct sqt_told *const told =
         sqt_tolds_add(tolds, "swapping", held.ns ? SQT_HARM_WAITING : SQT_HARM_RESOURCE, held.ns);
