@@ -294,7 +294,7 @@ def new_connections(trace, _):
     """Where another request was done with that server in the 5 s before."""
     ends, its = {}, []
     for r in trace.requests:
-        if r.row["reused_conn"] == "-" or r.tunnel or r.row["server"] == "-":
+        if r.row["reused_conn"] == "-" or r.tunnel:
             continue
         before = ends.setdefault(r.row["server"], [])
         if r.row["reused_conn"] == "0" and any(0 < r.begin - end < 5 * SECOND for end in before[-32:]):

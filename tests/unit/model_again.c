@@ -102,6 +102,8 @@ nothing_has_changed(void **state)
     }
 }
 
+#define UNNAMED 999 /* no definition has it */
+
 /* A far server's connections are never kept; they are kept for some requests; it is asked once in a while. */
 static void
 connections_are_not_kept(void **state)
@@ -367,6 +369,26 @@ clients_leave_at_once(void **state)
     }
 }
 
+/* The same where the trace does not name servers, as one from outside. */
+static void
+connections_of_unnamed_servers_are_not_kept(void **state)
+{
+    (void)state;
+    for (unsigned kept = 0; kept < 2; ++kept) {
+        for (unsigned i = 0; i < 60; ++i) {
+            const uint64_t xact = begin();
+            asks(xact, UNNAMED, kept && i % 10 == 0 ? 0 : 25, 26);
+            end(xact, MISS, 200, 1, SQT_MISS_UNCACHEABLE);
+        }
+        if (kept) {
+            assert_not("new_connections");
+        } else {
+            assert_cause("new_connections", "servers");
+            assert_non_null(strstr(TEXT(0, sentence), " Which servers these are is not in the trace: "));
+        }
+    }
+}
+
 /* Handshakes are slow, and connections are not kept: it is the handshakes.  With a quick one it is the connections. */
 static void
 handshakes_are_slow(void **state)
@@ -400,6 +422,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {SCRIPT_TEST(nothing_has_changed),
                                        SCRIPT_TEST(connections_are_not_kept),
+                                       SCRIPT_TEST(connections_of_unnamed_servers_are_not_kept),
                                        SCRIPT_TEST(handshakes_are_slow),
                                        SCRIPT_TEST(all_servers_close),
                                        SCRIPT_TEST(hits_become_misses),

@@ -2,9 +2,10 @@
 #
 # say.sh - progress lines with elapsed time, logs, errors.  Sourced; the program sets `program`.
 
-say_begin=$(date +%s)
+# A program that is a part of another one goes on with its clock.
+say_begin=${SQTRACE_SAY_BEGIN:-$(date +%s)}
 
-# Seconds since this program began.
+# Seconds since this program, or the one that it is a part of, began.
 elapsed()
 {
     echo $(($(date +%s) - say_begin))

@@ -141,17 +141,20 @@ again_connected(struct sqt_again *a, const struct sqt_look_totals *totals, struc
     if (!is_felt(a, SQT_AGAIN_CONNECTED, totals, SHARE_CONNECTED) ||
         sqt_spell_percent(a->reused, a->asked_server) > REUSED || again_handshakes(a, tolds))
         return;
-    const char *const culprit = again_culprit(a, SQT_AGAIN_CONNECTED, "servers");
+    const char *const culprit = again_culprit(a, SQT_AGAIN_CONNECTED, SQT_AGAIN_UNNAMED);
+    const int unnamed = a->servers.count == 1 && strcmp(culprit, SQT_AGAIN_UNNAMED) == 0;
     struct sqt_told *const told = again_told(a, SQT_AGAIN_CONNECTED, totals, tolds, "new_connections", culprit, rules);
     if (!told)
         return;
     sqt_told_print(
         told->sentence,
         "Connections to %s are %s used twice: new connections and their TLS handshakes take %.0f %% of the time of "
-        "requests, %.1f ms for each of %llu.%s",
+        "requests, %.1f ms for each of %llu.%s%s",
         culprit, a->reused ? "hardly ever" : "never", again_share(a, SQT_AGAIN_CONNECTED, totals),
         again_each(a, SQT_AGAIN_CONNECTED), (unsigned long long)sum->count,
-        clients_too ? " Clients' connections are not used twice, either." : "");
+        clients_too ? " Clients' connections are not used twice, either." : "",
+        unnamed ? " Which servers these are is not in the trace: where each is asked once, nothing can be used twice."
+                : "");
     sqt_told_print(told->advice,
                    "server_persistent_connections: on, which is the default.%s Servers that answer Connection: close "
                    "spoil it, too. "

@@ -16,13 +16,14 @@
 /* The first series of a kind. */
 #define KINDS 2
 
+/* Servers that a trace does not name are one. */
 static struct sqt_again_server *
 again_server(struct sqt_again *a, const struct sqt_xact *xact, uint32_t server)
 {
     const char *const name = server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, server);
     a->servers.size = sizeof(struct sqt_again_server);
     a->servers.most = SERVERS;
-    return name ? sqt_names_get(&a->servers, name) : NULL;
+    return sqt_names_get(&a->servers, name ? name : SQT_AGAIN_UNNAMED);
 }
 
 static void

@@ -22,6 +22,9 @@ struct sqt_again_sum {
     uint64_t count, ns;
 };
 
+/* The name of servers that have none in the trace. */
+#define SQT_AGAIN_UNNAMED "servers"
+
 /* Requests that may be under way at a time, and still be seen to follow another one. */
 #define SQT_AGAIN_ENDS 32
 
