@@ -27,6 +27,7 @@ enum sqt_joins_kind {
     SQT_JOINS_ATTEMPT, /* its number is that of an attempt to connect */
     SQT_JOINS_SERVER,
     SQT_JOINS_CALLOUTS,
+    SQT_JOINS_CHECK,
     SQT_JOINS_TUNNEL,
     SQT_JOINS_HANDSHAKE,
     SQT_JOINS_TAG,
@@ -46,7 +47,8 @@ enum sqt_joins_pair {
     SQT_JOINS_IN_REQMOD = 256,
     SQT_JOINS_IN_RESPMOD = 512,
     SQT_JOINS_IN_TLS = 1024,
-    SQT_JOINS_IN_TUNNEL = 2048
+    SQT_JOINS_IN_TUNNEL = 2048,
+    SQT_JOINS_IN_HELPER = 4096
 };
 
 /* An object that stands for a transaction, or for an attempt of it to connect. */

@@ -15,10 +15,18 @@ import time
 from lib import dump, load
 from lib.client import Client
 from lib.env import Skip, median, run, unpatched_too, wait_for, with_unpatched
+from lib.helper import Helper
 from lib.origin import Origin
 from lib.squid import Squid
 
 REQUESTS = 500
+ASKED = 40  # requests about which a helper of access checks is asked
+HELPER = """
+external_acl_type asked ttl=0 negative_ttl=0 children-max=1 children-startup=1 queue-size=50 %%URI %s
+acl helped urlpath_regex helped
+acl answered external asked
+http_access deny helped !answered
+"""
 # A stage agrees if it is within these of the patched Squid's, and this share of its rows must.  Both traces see the same moment,
 # but the processor may go to another process between the two readings of the clock: on a virtual machine it was away for 10 to
 # 40 us in up to 12 % of the rows.  So that a share of rows does not hide a wrong begin, half of them are closer than that by a
@@ -26,7 +34,7 @@ REQUESTS = 500
 NS, SHARE, ROWS, CLOSER = 10000, 0.05, 0.8, 0.75
 FEW = 2  # so many rows may differ of a stage that ten or more have
 LEFT_OVER = 0.65  # of reply_wait, which gets the differences of all stages that stand before it
-STAGES = ("access_ns", "redirect_ns", "lookup_ns", "peer_select_ns", "dns_ns", "connect_ns", "tls_ns", "request_send_ns",
+STAGES = ("access_ns", "helper_ns", "redirect_ns", "lookup_ns", "peer_select_ns", "dns_ns", "connect_ns", "tls_ns", "request_send_ns",
           "server_wait_ns", "server_reply_ns", "tunnel_ns", "swap_in_open_ns", "swap_in_first_ns", "swap_in_rest_ns",
           "reply_wait_ns", "proxy_reply_ns", "total_ns", "first_byte_ns")
 SAME = "tag", "class", "sent_bytes", "tries", "outcome"
@@ -111,7 +119,8 @@ def stage_agrees(env, pairs, column):
 def judged(env, dirs, workers):
     """Both traces have the same rows."""
     origin = Origin(env)
-    squid = Squid(env, trace="", dirs=dirs, workers=workers, dns=origin.host, plain=True, lines=load.CONF)
+    squid = Squid(env, trace="", dirs=dirs, workers=workers, dns=origin.host, plain=True,
+                  lines=load.CONF + HELPER % Helper(env, "acl").command)
     squid.start()
     wait_for(lambda: len(squid.rings()) >= max(1, workers), 30, "each process to trace")
     mixed = load.Mixed(env, squid, origin, seed=4, weights=WEIGHTS)
@@ -120,6 +129,9 @@ def judged(env, dirs, workers):
     attached = Attached(env, squid)
     since = time.time_ns()
     mixed.run(REQUESTS, 2)
+    with Client(squid.client_address()) as client:
+        for n in range(ASKED):
+            env.equal(client.request(origin.url("helped-wait10-%d" % n), "helped-%d" % n).status, 200, "allowed")
     time.sleep(1)
     status, said = attached.stop()
     env.equal(status, 0, "exit status")
@@ -131,6 +143,7 @@ def judged(env, dirs, workers):
     env.equal({kid: len(rows) for kid, rows in seen.items()}, {kid: len(rows) for kid, rows in own.items()}, "rows of each kid")
     pairs = [pair for kid in own for pair in zip(own[kid], seen.get(kid, []))]
     env.check(len(pairs) >= REQUESTS, "%d rows" % len(pairs))
+    env.equal(sum(known(row, "helper_ns") for row, _ in pairs), ASKED, "requests with a helper")
     for column in STAGES:
         stage_agrees(env, pairs, column)
     for column in SAME:

@@ -200,6 +200,36 @@ test_miss(void **state)
     assert_int_equal(record_of(f, SQT_EV_PART_XACT_SIZES)->aux, 1); /* tries */
 }
 
+/* An access check asks a helper, twice, and waits for an address in between; the other one only for an address. */
+static void
+test_helpers_of_access_checks(void **state)
+{
+    struct fixture *const f = *state;
+    begins(f, 0, 0);
+    call(f, SQT_ATTACH_ACL_WAITS, 0xc000, 0, 0);
+    call(f, SQT_ATTACH_HELPER, 0, 0, 0);
+    begins(f, 1, 0);
+    call(f, SQT_ATTACH_ACL_WAITS, 0xc800, 0, 0);
+    call(f, SQT_ATTACH_DNS_ASK, 0, 0, 0);
+    call(f, SQT_ATTACH_ACL_GOES_ON, 0xc000, 0, 0);
+    call(f, SQT_ATTACH_ACL_WAITS, 0xc000, 0, 0);
+    call(f, SQT_ATTACH_DNS_ASK, 0, 0, 0);
+    call(f, SQT_ATTACH_ACL_GOES_ON, 0xc000, 0, 0);
+    call(f, SQT_ATTACH_ACL_WAITS, 0xc000, 0, 0);
+    call(f, SQT_ATTACH_HELPER, 0, 0, 0);
+    call(f, SQT_ATTACH_ACL_GOES_ON, 0xc800, 0, 0);
+    const uint64_t asked = f->time;
+    call(f, SQT_ATTACH_ACL_GOES_ON, 0xc000, 0, 0);
+    looks_up(f, 0);
+    call(f, SQT_ATTACH_ACL_WAITS, 0xc900, 0, 0); /* of a check that is not known */
+    call(f, SQT_ATTACH_HELPER, 0, 0, 0);
+    assert_string_equal(said(f), "XACT_BEGIN ACCESS_BEGIN HELPER_BEGIN XACT_BEGIN ACCESS_BEGIN "
+                                 "HELPER_END HELPER_BEGIN HELPER_END ACCESS_END LOOKUP_BEGIN");
+    assert_int_equal(record_of(f, SQT_EV_HELPER_BEGIN)->id, SQT_UNNAMED | 1);
+    assert_int_equal(record_of(f, SQT_EV_HELPER_END)->id, SQT_UNNAMED | 1);
+    assert_int_equal(f->records[f->count - 3].time, asked + 1);
+}
+
 /* A connection that fails is known to, as nothing says that it succeeded. */
 static void
 test_failed_connect(void **state)
@@ -399,6 +429,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_memory_hit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_miss, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_helpers_of_access_checks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failed_connect, setup, teardown),
         cmocka_unit_test_setup_teardown(test_addresses, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_objects, setup, teardown),

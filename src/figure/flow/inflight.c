@@ -90,7 +90,7 @@ static int
 is_taken_slowly(const struct sqt_xact *xact, const struct sqt_request_fact *fact)
 {
     const int64_t writing = sqt_row_sum(fact->row, SQT_NS(proxy_reply));
-    return writing >= TAKES && writing * 100 >= (xact->end - xact->begin) * TAKES_SHARE;
+    return writing >= TAKES && (double)writing * 100 >= (double)(xact->end - xact->begin) * TAKES_SHARE;
 }
 
 /* Those who joined the last fetch wait for a slow client. */

@@ -133,7 +133,7 @@ sqt_misses_take(struct sqt_tolds *tolds, const char *server, uint64_t servers, u
         uint64_t *const weight = &tolds->told[i]->weight;
         if (!sqt_misses_about(tolds->told[i], server))
             continue;
-        const int large = ns * 100 >= *weight * LARGE;
+        const int large = (double)ns * 100 >= (double)*weight * LARGE;
         *weight -= servers < *weight ? servers : *weight;
         *weight = large && *weight >= ns ? ns - 1 : *weight;
     }
