@@ -60,6 +60,7 @@ static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
     [SQT_EV_XACT_NAMED] = {sqt_xact_named},
     [SQT_EV_TRACE_CONTEXT] = {sqt_xact_context},
     [SQT_EV_NOTE] = {sqt_xact_note},
+    [SQT_EV_DENIED] = {sqt_xact_denied},
     [SQT_EV_XACT_END] = {sqt_xact_end},
     [SQT_EV_XACT_UNLOGGED] = {sqt_xact_unlogged},
     [SQT_EV_LOOKUP_END] = {sqt_xact_lookup},

@@ -127,6 +127,7 @@ struct sqt_xact {
     int reused;                /* -1: no server connection, 0: new, 1: reused */
     uint32_t miss;             /* enum sqt_miss */
     uint32_t pool;             /* the delay pool that held it back last; 0: none did */
+    uint32_t denied_by;        /* definition (ACL): the last one of the check that denied it; 0: none, or not known */
     uint32_t failed_server;    /* definition; of the last try after which another followed; UINT32_MAX if unknown */
     int failed_reused;         /* that try was on a kept connection */
     struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */

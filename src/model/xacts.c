@@ -156,6 +156,16 @@ sqt_xact_note(struct sqt_process_state *process, int64_t now, const struct sqt_r
         sqt_notes_add(xact->notes, text);
 }
 
+void
+sqt_xact_denied(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now;
+    (void)more;
+    struct sqt_xact *const xact = xacts_find(process, record->id);
+    if (xact)
+        xact->denied_by = (uint32_t)record->arg;
+}
+
 static void
 apply(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, unsigned event)
 {

@@ -101,6 +101,10 @@ def own_replies(env):
         # Of a reply that came from a server and may not go on, there are two.
         env.equal(len(sources), 2 if case[0] == "unsaid" else 1, "REPLY_READY of %s" % case[0])
     env.equal(sorted(row["class"] for _, row in found[None]), [], "rows of requests with ids but without X-Tag")
+    by = {r["xid"]: r["denied_by"] for r in dump.table(env, squid.directory, "requests", "--columns=xid,denied_by")}
+    for case in cases:
+        env.equal(by[found[case[0]][1]["xid"]], {"refused": "refused", "unsaid": "unsaid"}.get(case[0], "-"),
+                  "the ACL that denied " + case[0])
 
 
 @first

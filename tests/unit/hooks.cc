@@ -2,6 +2,7 @@
  *
  * hooks.cc - hooks over objects that look like Squid's, and what they emit into a list instead of a ring.
  */
+#include "squid/hooks-access.h"
 #include "squid/hooks-adaptation.h"
 #include "squid/hooks-children.h"
 #include "squid/hooks-client.h"
@@ -1525,6 +1526,42 @@ parts()
     sqt_sample_waits = 0;
 }
 
+/// what a check says from Squid 7 on
+struct Verdict {
+    const Name *lastCheckedName; // optional
+};
+
+/// before, the name is elsewhere
+struct OldVerdict {
+};
+const char *AclMatchedName = nullptr;
+
+static void
+denied_accesses()
+{
+    const Name bad = {"bad"};
+    const auto names = sqt_names;
+    LogEntry al = {nullptr};
+    Http http = {&al, Sqtrace::ClientState()};
+    http.sqtrace.xact = 77;
+    sqt_names = SQT_NAMES_CONFIGURED;
+    sqt_groups = 0;
+    Sqtrace::AccessIsDenied(http, Verdict{&bad}, false);
+    sqt_groups = SQT_GROUP_CLIENT;
+    Sqtrace::AccessIsDenied(http, Verdict{nullptr}, false);
+    Sqtrace::AccessIsDenied(http, OldVerdict(), false);
+    expect("denied, but by no ACL that is known, or while nothing is traced", "");
+    Sqtrace::AccessIsDenied(http, Verdict{&bad}, false);
+    AclMatchedName = "bad_sites";
+    Sqtrace::AccessIsDenied(http, OldVerdict(), true);
+    expect("a request is denied, and a reply", "DENIED 77 6 0; DENIED 77 12 1; ");
+    sqt_names = SQT_NAMES_OFF;
+    Sqtrace::AccessIsDenied(http, OldVerdict(), true);
+    expect("without names", "");
+    sqt_names = names;
+    sqt_groups = 0;
+}
+
 /* The word of the ring has the ACL that is being checked, and after an inner one the outer one again. */
 static void
 shown_acls()
@@ -1832,6 +1869,7 @@ main()
     queries();
     contexts();
     parts();
+    denied_accesses();
     shown_acls();
     settings();
     printf("1..%d\n", tests);

@@ -614,13 +614,22 @@ posts_on_kept_connections(void **state)
     assert_non_null(strstr(TEXT(0, sentence), "origin-4 closed the kept connections on which they were sent"));
 }
 
+/* By an ACL; 0: it is not known. */
 static void
-denied(enum tag tag)
+denied_by(enum tag tag, uint32_t acl)
 {
     const uint64_t xact = begin();
+    if (acl)
+        PUT(now, DENIED, xact, acl, tag == DENIED_REPLY);
     PUT(now += MS, XACT_END, xact, tag, 403);
     PART(PART_XACT_SIZES, 1000, 1300, 1);
     PART(PART_XACT_FLAGS, 0xabc, 7, SQT_XACT_ERROR_PAGE);
+}
+
+static void
+denied(enum tag tag)
+{
+    denied_by(tag, 0);
 }
 
 /* Each fifth request, always and since the 200th; and all. */
@@ -633,13 +642,13 @@ denials_begin(void **state)
             if (i == 200)
                 PUT(now, RECONFIGURE, 0, 0, 0);
             if (i % 5 == 0 && i >= begin_at)
-                denied(DENIED);
+                denied_by(DENIED, begin_at ? 7 : 0);
             else
                 answered(ORIGIN_1, 200);
         }
         if (begin_at) {
             find();
-            assert_cause("denied", "http_access, after squid -k reconfigure", 60);
+            assert_cause("denied", "acl bad_sites, after squid -k reconfigure", 60);
             assert_string_equal(TEXT(0, pattern), "since");
             assert_non_null(strstr(TEXT(0, sentence), "Of the 200 before, none was."));
         } else {
@@ -681,6 +690,64 @@ denials_always(void **state)
     find();
     assert_cause("denied_replies", "http_reply_access or reply_body_max_size", 100);
     assert_null(strstr(TEXT(0, sentence), "meant"));
+}
+
+#define BAD_SITES 7
+#define ALL 8
+#define SSL_PORTS 9
+
+/* The ACL that denies is named; the one that all requests match says that no line allowed them. */
+static void
+denials_by_acl(void **state)
+{
+    (void)state;
+    for (unsigned all = 0; all < 2; ++all) {
+        for (unsigned i = 0; i < 200; ++i)
+            if (i < 100)
+                answered(ORIGIN_1, 200);
+            else
+                denied_by(DENIED, (i % 5 == 0) == all ? BAD_SITES : ALL);
+        find();
+        assert_cause("denied", all ? "http_access" : "acl bad_sites", 100);
+        assert_non_null(
+            strstr(TEXT(0, sentence), all ? " The last ACL that was checked is all in 80 of them, bad_sites in 20."
+                                          : " The last ACL that was checked is bad_sites in 80 of them, all in 20."));
+        assert_int_equal(!strstr(TEXT(0, advice), "no http_access line before deny all allowed them"), !all);
+        assert_non_null(strstr(TEXT(0, command), all ? "denied_by == all" : "denied_by == bad_sites"));
+    }
+    for (unsigned i = 0; i < 200; ++i)
+        if (i < 100)
+            answered(ORIGIN_1, 200);
+        else
+            denied_by(DENIED_REPLY, BAD_SITES);
+    find();
+    assert_string_equal(TEXT(0, cause), "denied_replies");
+    assert_non_null(strstr(TEXT(0, sentence), " The last ACL that was checked is bad_sites in 100 of them."));
+    for (unsigned acl = BAD_SITES; acl <= SSL_PORTS; ++acl) { /* always */
+        for (unsigned i = 0; i < 500; ++i)
+            if (i % 5)
+                answered(ORIGIN_1, 200);
+            else
+                denied_by(DENIED, acl);
+        if (acl < SSL_PORTS) {
+            assert_healthy();
+            assert_non_null(strstr(TEXT(0, sentence),
+                                   acl == ALL ? " The last ACL that was checked is all in 100 of them. If it is not: "
+                                              : " The last ACL that was checked is bad_sites in 100 of them. If "));
+        } else {
+            find();
+            assert_cause("denied", "acl SSL_ports", 100);
+            assert_non_null(strstr(TEXT(0, sentence),
+                                   "100 of 500 requests (20 %) were denied (403), because of their port: SSL_ports"));
+            assert_string_equal(TEXT(0, pattern), "throughout");
+        }
+    }
+    for (unsigned i = 0; i < 500; ++i) /* few */
+        if (i % 50)
+            answered(ORIGIN_1, 200);
+        else
+            denied_by(DENIED, SSL_PORTS);
+    assert_healthy();
 }
 
 /* 5 % of 404, four failures, and one of a hundred. */
@@ -1402,6 +1469,7 @@ main(void)
                                        SCRIPT_TEST(posts_on_kept_connections),
                                        SCRIPT_TEST(denials_begin),
                                        SCRIPT_TEST(denials_always),
+                                       SCRIPT_TEST(denials_by_acl),
                                        SCRIPT_TEST(some_errors_are_healthy),
                                        SCRIPT_TEST(several_servers_cut_bodies),
                                        SCRIPT_TEST(bodies_pause),

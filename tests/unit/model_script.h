@@ -120,8 +120,9 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
                                           "Bungled /etc/squid.conf line 7", "reconfiguration failure"};
     if (kind == SQT_DEF_ENDING && number < sizeof(endings) / sizeof(*endings))
         return endings[number];
-    if (kind == SQT_DEF_ACL && number == 7)
-        return "bad_sites";
+    static const char *const acls[] = {"bad_sites", "all", "SSL_ports"};
+    if (kind == SQT_DEF_ACL && number >= 7 && number < 7 + sizeof(acls) / sizeof(*acls))
+        return acls[number - 7];
     if (kind == SQT_DEF_CALL && number == SQT_LOOP_CALLS + 233)
         return "system call 232";
     if (kind == SQT_DEF_CALL && number == SQT_LOOP_CALLS + 2)

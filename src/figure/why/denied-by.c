@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * denied-by.c - which ACLs were checked last where http_access denied requests, or http_reply_access replies.
+ *
+ * It adds to what was told of denied requests, and to what is said of them where that is taken as meant.  Safe_ports and
+ * SSL_ports, which squid.conf has as it comes, protect others: nobody means to deny many of his own clients by them, so that
+ * is told although it is always so.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "figure/finding/look.h"
+#include "figure/stat/names.h"
+
+#define ACLS 256
+/* So many are named at most, if they have that part of the requests, in %. */
+#define NAMED 3
+#define PART 5
+/* One that has that part is the culprit. */
+#define CULPRIT 50
+/* So many requests that are denied for their port are told, if they are that part of all, in %. */
+#define PORTS 20
+#define SHARE_PORTS 10
+
+enum { REQUESTS, REPLIES, KINDS };
+
+struct denied_acl {
+    struct sqt_name_entry named;
+    uint64_t count[KINDS];
+    int64_t since, until; /* of requests */
+};
+
+struct denied_by {
+    struct sqt_names acls;  /* of struct denied_acl */
+    uint64_t denied[KINDS]; /* requests, also those whose ACL is not known */
+    uint64_t requests;      /* all */
+};
+
+static void
+denied_by_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
+{
+    struct denied_by *const d = state;
+    const char *const tag = fact->row[SQT_CELL(requests, tag)].text, *const acl =
+                                                                         fact->row[SQT_CELL(requests, denied_by)].text;
+    (void)felt;
+    ++d->requests;
+    if (xact->status != 403 || fact->class != SQT_CLASS_DENIED)
+        return;
+    const unsigned kind = tag && strstr(tag, "_REPLY") ? REPLIES : REQUESTS;
+    ++d->denied[kind];
+    if (!acl)
+        return;
+    d->acls.size = sizeof(struct denied_acl);
+    d->acls.most = ACLS;
+    struct denied_acl *const one = sqt_names_get(&d->acls, acl);
+    if (!one->count[REQUESTS])
+        one->since = xact->begin;
+    one->until = xact->end;
+    ++one->count[kind];
+}
+
+/* The ACL that comes after that one in the order of its requests; NULL as `after`: the first. */
+static const struct denied_acl *
+denied_next(const struct denied_by *d, unsigned kind, const struct denied_acl *after)
+{
+    const struct denied_acl *next = NULL;
+    int passed = after == NULL;
+    for (const struct sqt_name_entry *named = d->acls.first; named; named = named->next) {
+        const struct denied_acl *const acl = (const struct denied_acl *)named;
+        const int same = after && acl->count[kind] == after->count[kind];
+        if ((!after || acl->count[kind] < after->count[kind] || (same && passed && acl != after)) &&
+            (!next || acl->count[kind] > next->count[kind]))
+            next = acl;
+        passed |= acl == after;
+    }
+    return next && next->count[kind] * 100 >= d->denied[kind] * PART ? next : NULL;
+}
+
+/* " The last ACL that was checked is Safe_ports in 300 of them, and all in 20."  Returns the first one, NULL if there is none. */
+static const struct denied_acl *
+denied_sentence(const struct denied_by *d, unsigned kind, char *text, size_t size)
+{
+    const struct denied_acl *const first = denied_next(d, kind, NULL), *acl = first;
+    int used = 0;
+    for (unsigned i = 0; i < NAMED && acl && used >= 0 && (size_t)used < size; ++i, acl = denied_next(d, kind, acl))
+        used += snprintf(text + used, size - (size_t)used,
+                         i ? ", %s in %llu" : " The last ACL that was checked is %s in %llu of them", acl->named.name,
+                         (unsigned long long)acl->count[kind]);
+    if (used > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, ".");
+    return first;
+}
+
+static int
+is_word(const char *name)
+{
+    for (; *name; ++name)
+        if (!isalnum((unsigned char)*name) && !strchr("_-.", *name))
+            return 0;
+    return 1;
+}
+
+/* The ACL in place of http_access, and before what stands behind that. */
+static void
+denied_set_culprit(struct sqt_told *told, const char *acl)
+{
+    char rest[sizeof(told->culprit)];
+    snprintf(rest, sizeof(rest), "%s", told->culprit + strlen("http_access"));
+    snprintf(told->culprit, sizeof(told->culprit), "acl %.100s%.100s", acl, rest);
+}
+
+static int
+is_of_ports(const char *acl)
+{
+    return strcmp(acl, "Safe_ports") == 0 || strcmp(acl, "SSL_ports") == 0;
+}
+
+static void
+denied_advise(const char *acl, struct sqt_told *told)
+{
+    static const char all[] =
+        "If that is not meant: no http_access line before deny all allowed them. Who asks, and for what, is in "
+        "access.log (TCP_DENIED). An address that no acl has, or a login that is missing, is the usual reason.";
+    static const char ports[] =
+        "acl %s: add the port that they ask for, if they may. It is in access.log (TCP_DENIED).";
+    static const char other[] =
+        "If that is not meant: look at the http_access lines that have %s, and at what that acl lists. The last "
+        "change of squid.conf, or of a file that the acl reads, is the first to look at. What they asked for is "
+        "in access.log (TCP_DENIED).";
+    if (strcmp(acl, "all") == 0)
+        sqt_told_print(told->advice, "%s", all);
+    else if (is_of_ports(acl))
+        sqt_told_print(told->advice, ports, acl);
+    else
+        sqt_told_print(told->advice, other, acl);
+    if (is_word(acl))
+        sqt_told_print(told->command, "sqtrace-dump --where='denied_by == %s' TRACE", acl);
+}
+
+static void
+denied_add(const struct denied_by *d, unsigned kind, struct sqt_told *told)
+{
+    const size_t used = strlen(told->sentence);
+    const struct denied_acl *const first =
+        denied_sentence(d, kind, told->sentence + used, sizeof(told->sentence) - used);
+    if (!first || first->count[kind] * 100 < d->denied[kind] * CULPRIT ||
+        strncmp(told->culprit, "http_access", 11) != 0)
+        return; /* a helper, or a limit, is named already */
+    if (strcmp(first->named.name, "all") != 0)
+        denied_set_culprit(told, first->named.name);
+    denied_advise(first->named.name, told);
+}
+
+/* Requests that are denied for their port, though always.  Returns whether. */
+static int
+denied_tell_ports(const struct denied_by *d, struct sqt_tolds *tolds)
+{
+    const struct denied_acl *const first = denied_next(d, REQUESTS, NULL);
+    const uint64_t count = first ? first->count[REQUESTS] : 0;
+    if (count < PORTS || count * 100 < d->requests * SHARE_PORTS || !is_of_ports(first->named.name))
+        return 0;
+    struct sqt_told *const told = sqt_tolds_add(tolds, "denied", SQT_HARM_FAILURE, count * SQT_FAILURE_NS);
+    if (!told)
+        return 0;
+    told->since = first->since;
+    told->until = first->until;
+    told->pattern = SQT_PATTERN_THROUGHOUT;
+    told->requests = told->failures = count;
+    snprintf(told->culprit, sizeof(told->culprit), "acl %s", first->named.name);
+    sqt_told_print(
+        told->sentence,
+        "All the time, %llu of %llu requests (%.0f %%) were denied (403), because of their port: %s does not have it.",
+        (unsigned long long)count, (unsigned long long)d->requests, 100 * (double)count / (double)d->requests,
+        first->named.name);
+    denied_advise(first->named.name, told);
+    return 1;
+}
+
+/* What is taken as meant. */
+static void
+denied_note(const struct denied_by *d, struct sqt_tolds *tolds)
+{
+    char *const if_not = strstr(tolds->meant, " If it is not: ");
+    if (!strstr(tolds->meant, " denied (403) ") || !if_not || !denied_next(d, REQUESTS, NULL))
+        return;
+    const size_t room = sizeof(tolds->meant) - (size_t)(if_not - tolds->meant);
+    denied_sentence(d, REQUESTS, if_not, room);
+    snprintf(if_not + strlen(if_not), room - strlen(if_not),
+             " If it is not: access.log has what they ask for (TCP_DENIED).");
+}
+
+static void
+denied_by_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
+{
+    static const char *const causes[KINDS] = {"denied", "denied_replies"};
+    const struct denied_by *const d = state;
+    (void)totals;
+    if (!sqt_tolds_find(tolds, "denied", NULL, 0) && denied_tell_ports(d, tolds))
+        *tolds->meant = '\0';
+    else
+        for (unsigned kind = 0; kind < KINDS; ++kind) {
+            struct sqt_told *const told = sqt_tolds_find(tolds, causes[kind], NULL, 0);
+            if (told)
+                denied_add(d, kind, told);
+        }
+    denied_note(d, tolds);
+}
+
+static void
+denied_by_end(void *state)
+{
+    sqt_names_free(&((struct denied_by *)state)->acls);
+}
+
+const struct sqt_look sqt_look_denied_by = {
+    .size = sizeof(struct denied_by), .request = denied_by_request, .tell = denied_by_tell, .end = denied_by_end};
