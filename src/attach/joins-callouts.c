@@ -5,10 +5,13 @@
  */
 #include "joins-rule.h"
 
-/* A transaction waits for one helper of its access checks at a time.  What the helper says is not seen. */
+/* A transaction waits for one helper of its access checks at a time.  What the helper says is not seen.  A check that is over
+ * may still be known, and its address be that of another one. */
 static void
 joins_check_asks(struct sqt_joins_call *call)
 {
+    if (!(call->xact->open & SQT_JOINS_IN_ACCESS))
+        return;
     sqt_joins_open(call, SQT_JOINS_IN_HELPER, SQT_EV_HELPER_BEGIN, call->xact->number, 0);
 }
 
@@ -19,9 +22,10 @@ joins_check_goes_on(struct sqt_joins_call *call)
 }
 
 const struct sqt_joins_rule sqt_joins_callout_rules[] = {
-    /* The call-outs begin with http_access.  A check may also wait for an address, and then asks no helper. */
-    {CALL(ACL_WAITS), OF(CHECK, 0)},
+    /* The call-outs begin with http_access, so what waits then is a new check, also where an older one had its address.  A check
+     * may also wait for an address, and then asks no helper. */
     {CALL(ACL_WAITS), AFTER(CALLOUTS), OWNS(CHECK, 0)},
+    {CALL(ACL_WAITS), OF(CHECK, 0)},
     {CALL(ACL_GOES_ON), OF(CHECK, 0), DOES(joins_check_goes_on)},
     {CALL(REDIRECT_ASK), OF(XACT, 0)},
     {CALL(STORE_ID_ASK), OF(XACT, 0)},

@@ -221,13 +221,32 @@ test_helpers_of_access_checks(void **state)
     const uint64_t asked = f->time;
     call(f, SQT_ATTACH_ACL_GOES_ON, 0xc000, 0, 0);
     looks_up(f, 0);
-    call(f, SQT_ATTACH_ACL_WAITS, 0xc900, 0, 0); /* of a check that is not known */
+    call(f, SQT_ATTACH_ACL_WAITS, 0xc000, 0, 0); /* of a check that is over */
+    call(f, SQT_ATTACH_HELPER, 0, 0, 0);
+    call(f, SQT_ATTACH_ACL_WAITS, 0xc900, 0, 0); /* of one that is not known */
     call(f, SQT_ATTACH_HELPER, 0, 0, 0);
     assert_string_equal(said(f), "XACT_BEGIN ACCESS_BEGIN HELPER_BEGIN XACT_BEGIN ACCESS_BEGIN "
                                  "HELPER_END HELPER_BEGIN HELPER_END ACCESS_END LOOKUP_BEGIN");
     assert_int_equal(record_of(f, SQT_EV_HELPER_BEGIN)->id, SQT_UNNAMED | 1);
     assert_int_equal(record_of(f, SQT_EV_HELPER_END)->id, SQT_UNNAMED | 1);
     assert_int_equal(f->records[f->count - 3].time, asked + 1);
+}
+
+/* Its check is over, and that of another one has its address. */
+static void
+test_checks_at_one_address(void **state)
+{
+    struct fixture *const f = *state;
+    for (unsigned n = 0; n < 2; ++n) {
+        begins(f, n, 0);
+        call(f, SQT_ATTACH_ACL_WAITS, 0xc000, 0, 0);
+        call(f, SQT_ATTACH_HELPER, 0, 0, 0);
+        f->count = 0;
+        call(f, SQT_ATTACH_ACL_GOES_ON, 0xc000, 0, 0);
+        assert_string_equal(said(f), "HELPER_END");
+        assert_int_equal(record_of(f, SQT_EV_HELPER_END)->id, SQT_UNNAMED | (n + 1));
+        looks_up(f, n);
+    }
 }
 
 /* A connection that fails is known to, as nothing says that it succeeded. */
@@ -430,6 +449,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_memory_hit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_miss, setup, teardown),
         cmocka_unit_test_setup_teardown(test_helpers_of_access_checks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_checks_at_one_address, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failed_connect, setup, teardown),
         cmocka_unit_test_setup_teardown(test_addresses, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_objects, setup, teardown),

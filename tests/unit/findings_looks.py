@@ -472,16 +472,16 @@ def samples(trace, name):
 
 def swapping(trace, _):
     """Seconds in which page faults read from a disk, and how long the event loop was held in their requests; or how long
-    they waited for stops in them, if that is more."""
-    faults = sorted((a + i * SECOND) // WINDOW for rows in samples(trace, "major_faults").values()
-                    for (a, before), (b, after) in zip(rows, rows[1:]) if (after - before) * SECOND >= 50 * (b - a)
-                    for i in range(max(1, min(60, (b - a) // SECOND))))
-    seconds = sorted(set(faults))
+    they waited for stops that faults fill, if that is more."""
+    gaps = [(ring, a, b, (after - before) * SECOND / max(1, b - a)) for ring, rows in samples(trace, "major_faults").items()
+            for (a, before), (b, after) in zip(rows, rows[1:]) if (after - before) * SECOND >= 50 * (b - a)]
+    seconds = sorted({(a + i * SECOND) // WINDOW for _, a, b, rate in gaps
+                      for i in range(max(1, min(60, (b - a) // SECOND)) if rate >= 250 else 1)})
     held = [r.ns("loop_held") for r in trace.requests if r.ns("loop_held") and
             any(window <= r.begin // WINDOW <= window + 5 for window in seconds)]
-    stopped = [ns for kind, _, ring, since, until in [*passes(trace), *stops(trace)]
-               if kind in ("standstill", "stopped") and sum(max(0, min(until, second * WINDOW + SECOND) - max(since, second * WINDOW))
-                                                            for second in seconds) * 2 >= until - since
+    stopped = [ns for _, _, ring, since, until in stops(trace)
+               if sum(max(0, min(until, b) - max(since, a)) for which, a, b, rate in gaps
+                      if which == ring and rate >= 250 and b - a >= 2 * SECOND) * 2 > until - since
                for ns in Standstill(since, until, ring, trace.requests).waited]
     waited = max(held, stopped, key=sum)
     return harm(trace, sum(waited), len(waited), since=seconds[0] * WINDOW, until=seconds[-1] * WINDOW + SECOND)

@@ -710,8 +710,9 @@ denials_by_acl(void **state)
         find();
         assert_cause("denied", all ? "http_access" : "acl bad_sites", 100);
         assert_non_null(
-            strstr(TEXT(0, sentence), all ? " The last ACL that was checked is all in 80 of them, bad_sites in 20."
-                                          : " The last ACL that was checked is bad_sites in 80 of them, all in 20."));
+            strstr(TEXT(0, sentence),
+                   all ? " Checked last in the 100 requests that were denied: acl all (80), acl bad_sites (20)."
+                       : " Checked last in the 100 requests that were denied: acl bad_sites (80), acl all (20)."));
         assert_int_equal(!strstr(TEXT(0, advice), "no http_access line before deny all allowed them"), !all);
         assert_non_null(strstr(TEXT(0, command), all ? "denied_by == all" : "denied_by == bad_sites"));
     }
@@ -722,7 +723,8 @@ denials_by_acl(void **state)
             denied_by(DENIED_REPLY, BAD_SITES);
     find();
     assert_string_equal(TEXT(0, cause), "denied_replies");
-    assert_non_null(strstr(TEXT(0, sentence), " The last ACL that was checked is bad_sites in 100 of them."));
+    assert_non_null(
+        strstr(TEXT(0, sentence), " Checked last in the 100 replies that were denied: acl bad_sites (100)."));
     for (unsigned acl = BAD_SITES; acl <= SSL_PORTS; ++acl) { /* always */
         for (unsigned i = 0; i < 500; ++i)
             if (i % 5)
@@ -731,14 +733,14 @@ denials_by_acl(void **state)
                 denied_by(DENIED, acl);
         if (acl < SSL_PORTS) {
             assert_healthy();
-            assert_non_null(strstr(TEXT(0, sentence),
-                                   acl == ALL ? " The last ACL that was checked is all in 100 of them. If it is not: "
-                                              : " The last ACL that was checked is bad_sites in 100 of them. If "));
+            assert_non_null(
+                strstr(TEXT(0, sentence), acl == ALL ? " requests that were denied: acl all (100). If it is not meant: "
+                                                     : " requests that were denied: acl bad_sites (100). If "));
         } else {
             find();
             assert_cause("denied", "acl SSL_ports", 100);
-            assert_non_null(strstr(TEXT(0, sentence),
-                                   "100 of 500 requests (20 %) were denied (403), because of their port: SSL_ports"));
+            assert_non_null(strstr(TEXT(0, sentence), "All the time, 100 of 500 requests (20 %) were denied (403), "
+                                                      "because SSL_ports does not have their port."));
             assert_string_equal(TEXT(0, pattern), "throughout");
         }
     }

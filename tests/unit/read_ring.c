@@ -201,7 +201,7 @@ a_pointer_without_a_ring(void **state)
     make_pointer_file(read_path("a.ring"), &who, read_path("gone"));
     read_all(&result, read_path(""), NULL);
     assert_false(result.opened);
-    read_expect_messages(&result, "N a.ring: its ring is not there yet; there is nothing in it\n");
+    read_expect_messages(&result, "N a.ring: its ring is not there yet, so there is nothing to read\n");
     assert_int_equal(utimensat(AT_FDCWD, read_path("a.ring"), old, 0), 0);
     read_all(&result, read_path(""), NULL);
     assert_false(result.opened);

@@ -113,6 +113,29 @@ again_unchanged(struct sqt_again *a, const struct sqt_look_totals *totals, struc
 #define HANDSHAKE_TIMES 8
 #define HANDSHAKE INT64_C(40000000)
 
+/* Where servers have no names, each may be asked once, and then nothing can be used twice: it is said of the finding about the way
+ * to servers, if there is one.  Returns whether servers have no names. */
+static int
+again_unnamed(const struct sqt_again *a, const char *culprit, const struct sqt_tolds *tolds)
+{
+    static const char *const causes[] = {"far_servers", "connect", "tls", NULL};
+    if (strcmp(culprit, SQT_AGAIN_UNNAMED) != 0)
+        return 0;
+    for (const char *const *cause = causes; *cause; ++cause) {
+        struct sqt_told *const told = sqt_tolds_find(tolds, *cause, NULL, 0);
+        if (!told)
+            continue;
+        const size_t said = strlen(told->sentence), advised = strlen(told->advice);
+        snprintf(told->sentence + said, sizeof(told->sentence) - said,
+                 " Connections are %s used twice, of %llu; which servers these are is not in the trace.",
+                 a->reused ? "hardly ever" : "never", (unsigned long long)a->asked_server);
+        snprintf(told->advice + advised, sizeof(told->advice) - advised,
+                 " If the same servers are asked again: server_persistent_connections: on, which is the default.");
+        break;
+    }
+    return 1;
+}
+
 /* Slow handshakes are told already: that no connection is used twice belongs to them.  Returns 0 if they are not. */
 static int
 again_handshakes(const struct sqt_again *a, const struct sqt_tolds *tolds)
@@ -142,19 +165,18 @@ again_connected(struct sqt_again *a, const struct sqt_look_totals *totals, struc
         sqt_spell_percent(a->reused, a->asked_server) > REUSED || again_handshakes(a, tolds))
         return;
     const char *const culprit = again_culprit(a, SQT_AGAIN_CONNECTED, SQT_AGAIN_UNNAMED);
-    const int unnamed = a->servers.count == 1 && strcmp(culprit, SQT_AGAIN_UNNAMED) == 0;
+    if (again_unnamed(a, culprit, tolds))
+        return;
     struct sqt_told *const told = again_told(a, SQT_AGAIN_CONNECTED, totals, tolds, "new_connections", culprit, rules);
     if (!told)
         return;
     sqt_told_print(
         told->sentence,
         "Connections to %s are %s used twice: new connections and their TLS handshakes take %.0f %% of the time of "
-        "requests, %.1f ms for each of %llu.%s%s",
+        "requests, %.1f ms for each of %llu.%s",
         culprit, a->reused ? "hardly ever" : "never", again_share(a, SQT_AGAIN_CONNECTED, totals),
         again_each(a, SQT_AGAIN_CONNECTED), (unsigned long long)sum->count,
-        clients_too ? " Clients' connections are not used twice, either." : "",
-        unnamed ? " Which servers these are is not in the trace: where each is asked once, nothing can be used twice."
-                : "");
+        clients_too ? " Clients' connections are not used twice, either." : "");
     sqt_told_print(told->advice,
                    "server_persistent_connections: on, which is the default.%s Servers that answer Connection: close "
                    "spoil it, too. "

@@ -73,10 +73,10 @@ was_free(const struct sqt_again_server *server, int64_t begin)
 static void
 again_server_time(struct sqt_again *a, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
 {
-    struct sqt_again_server *const server = again_server(a, xact, xact->server);
     const int64_t connecting = sqt_row_sum(fact->row, SQT_PROXY_CONNECT);
     if (xact->reused < 0 || xact->flags & SQT_XACT_TUNNEL)
         return;
+    struct sqt_again_server *const server = again_server(a, xact, xact->server);
     ++a->asked_server;
     a->reused += (uint64_t)xact->reused;
     if (!xact->reused && server && was_free(server, xact->begin)) {

@@ -3,9 +3,11 @@
  * resources.c - memory that is in swap, and descriptors that are about to end.
  *
  * A page fault that reads from a disk may be of a program's file: it counts as swap if the machine brought back pages from
- * swap space in the same second.  Both are sampled once a second.
+ * swap space in the same second.  Both are sampled once a second.  Where all threads wait for their memory, no sample is taken
+ * and the process looks stopped: it was its memory if faults, at 2 ms each, fill half of that time.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "figure/finding/look.h"
@@ -17,8 +19,13 @@
 /* Page faults, and pages brought back, in a second: fewer are no matter. */
 #define FAULTS 50
 #define PAGES 50
-/* Between two samples, so many seconds at most count. */
+/* Between two samples, so many seconds are counted at most. */
 #define GAP_MOST 60
+/* A stop from that length on, ns, is looked at.  So many page faults a second explain one. */
+#define STOP INT64_C(500000000)
+#define FAULTS_STOP 250
+/* So many gaps of samples, and stops, are kept. */
+#define KEPT 64
 /* So many such seconds are a finding. */
 #define SECONDS 3
 /* Descriptors that are open, of those that Squid may open, in %. */
@@ -38,11 +45,24 @@ struct resources_kid {
     struct resources_counter pages; /* that the machine brought back, as this kid sampled them */
 };
 
+/* A time of a process: a stop, or a gap of samples that page faults fill. */
+struct resources_span {
+    const struct sqt_origin *origin; /* only compared */
+    uint32_t kid;
+    int64_t from, until;
+};
+
+struct resources_spans {
+    struct resources_span of[KEPT];
+    unsigned count;
+};
+
 struct resources {
     struct sqt_when
         when; /* requests, and how long the event loop was held in them; seconds with faults, and how many */
     struct resources_kid kids[KIDS];
     uint64_t seconds, rss; /* seconds in which pages were brought back */
+    struct resources_spans stops, gaps;
 };
 
 /* What it grew by since the last sample, for each second. */
@@ -56,12 +76,19 @@ resources_rate(struct resources_counter *c, const struct sqt_sample_row *sample)
     return rate;
 }
 
-/* How many whole seconds are between that and a sample, at least one: a process that waits for its memory takes none. */
+/* How many whole seconds are between that and a sample, at least one. */
 static unsigned
 resources_seconds(int64_t from, const struct sqt_sample_row *sample)
 {
     const double seconds = (double)(sample->at - from) / SECOND;
     return seconds < 2 ? 1 : seconds < GAP_MOST ? (unsigned)seconds : GAP_MOST;
+}
+
+static void
+resources_keep(struct resources_spans *spans, const struct sqt_origin *origin, int64_t from, int64_t until)
+{
+    if (spans->count < KEPT)
+        spans->of[spans->count++] = (struct resources_span){origin, origin->identity.kid, from, until};
 }
 
 static void
@@ -71,16 +98,33 @@ resources_faults(struct resources *r, struct resources_kid *kid, const struct sq
     const double rate = resources_rate(&kid->faults, sample);
     if (rate < FAULTS)
         return;
-    for (unsigned i = 0; i < resources_seconds(from, sample); ++i)
+    const unsigned seconds = rate < FAULTS_STOP ? 1 : resources_seconds(from, sample);
+    for (unsigned i = 0; i < seconds; ++i)
         sqt_when_add(&r->when, RESOURCES_FAULTS, from + i * (int64_t)SECOND, 0, (uint32_t)(rate < 1e6 ? rate : 1e6));
+    if (seconds > 1)
+        resources_keep(&r->gaps, sample->origin, from, sample->at);
 }
 
 static void
 resources_pages(struct resources *r, struct resources_kid *kid, const struct sqt_sample_row *sample)
 {
     const int64_t from = kid->pages.at;
-    if (resources_rate(&kid->pages, sample) >= PAGES)
-        r->seconds += resources_seconds(from, sample);
+    const double rate = resources_rate(&kid->pages, sample);
+    if (rate >= PAGES)
+        r->seconds += rate < FAULTS_STOP ? 1 : resources_seconds(from, sample);
+}
+
+/* A stop may be told several times, in part. */
+static void
+resources_stop(void *state, const struct sqt_stop_row *stop)
+{
+    struct resources *const r = state;
+    struct resources_span *const last = r->stops.count ? &r->stops.of[r->stops.count - 1] : NULL;
+    if (last && last->origin == stop->pass->origin && stop->begin <= last->until && stop->end >= last->from) {
+        last->from = stop->begin < last->from ? stop->begin : last->from;
+        last->until = stop->end > last->until ? stop->end : last->until;
+    } else if (stop->end - stop->begin >= STOP)
+        resources_keep(&r->stops, stop->pass->origin, stop->begin, stop->end);
 }
 
 static void
@@ -136,43 +180,59 @@ resources_held(const struct resources *r)
     return sum;
 }
 
-/* Whether at least half of that time is in seconds with faults. */
-static int
-resources_was_then(const struct resources *r, int64_t since, int64_t until)
+/* For how long a process that stood still waited for its memory. */
+static int64_t
+resources_memory(const struct resources *r, const struct resources_span *stop)
 {
-    size_t count;
     int64_t ns = 0;
-    const struct sqt_when_sum *const faults = sqt_when_of(&r->when, RESOURCES_FAULTS, &count);
-    for (size_t i = 0; i < count; ++i) {
-        const int64_t begin = faults[i].window * r->when.width, end = begin + (int64_t)SECOND;
-        const int64_t from = begin > since ? begin : since, to = end < until ? end : until;
-        ns += to > from ? to - from : 0;
+    for (unsigned i = 0; i < r->gaps.count; ++i) {
+        const struct resources_span *const gap = &r->gaps.of[i];
+        const int64_t from = gap->from > stop->from ? gap->from : stop->from;
+        const int64_t until = gap->until < stop->until ? gap->until : stop->until;
+        if (gap->origin == stop->origin && until > from)
+            ns += until - from;
     }
-    return ns >= (until - since) / 2;
+    return ns;
 }
 
-/* All threads may wait for their memory, and then it looks as if the process were stopped: what those who waited for that
- * waited is the memory's, if it is more. */
-static void
-resources_take_stops(const struct resources *r, const struct sqt_tolds *tolds, struct sqt_when_sum *held)
+/* Whether most of the time in which that kid, or if there is no number any kid, stood still was its memory's. */
+static int
+resources_were_memory(const struct resources *r, const char *worker)
 {
-    struct sqt_when_sum stopped = {.count = 0};
+    int64_t all = 0, memory = 0;
+    const uint32_t kid = worker ? (uint32_t)strtoul(worker + strlen("worker "), NULL, 10) : 0;
+    for (unsigned i = 0; i < r->stops.count; ++i)
+        if (!worker || r->stops.of[i].kid == kid) {
+            all += r->stops.of[i].until - r->stops.of[i].from;
+            memory += resources_memory(r, &r->stops.of[i]);
+        }
+    return memory > all / 2;
+}
+
+/* Stops that were waits for memory go, and those who waited for them waited for that.  Returns these, count 0: there is none. */
+static struct sqt_when_sum
+resources_take_stops(const struct resources *r, struct sqt_tolds *tolds)
+{
+    struct sqt_when_sum waited = {.count = 0};
     for (unsigned i = 0; i < tolds->count; ++i) {
         const struct sqt_told *const told = tolds->told[i];
-        const int stop = strcmp(told->cause, "stopped") == 0 || strcmp(told->cause, "standstill") == 0;
-        if (stop && resources_was_then(r, told->since, told->until)) {
-            stopped.ns += told->waiting;
-            stopped.count += (uint32_t)told->requests;
-        }
+        if (strcmp(told->cause, "stopped") != 0 || strstr(told->culprit, "waiting for a processor") ||
+            !resources_were_memory(r, strstr(told->culprit, "worker ")))
+            continue;
+        waited.ns += told->waiting;
+        waited.count += (uint32_t)told->requests;
+        char culprit[SQT_TOLD_NAME];
+        snprintf(culprit, sizeof(culprit), "%s", told->culprit);
+        sqt_tolds_drop(tolds, "stopped", culprit);
+        --i;
     }
-    if (stopped.ns > held->ns)
-        *held = stopped;
+    return waited;
 }
 
 static void
 resources_tell_memory(struct resources *r, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
-    static const char *const rules[] = {"loop_blocked", "loop_computing", "not_running", "stopped", "standstill", NULL};
+    static const char *const rules[] = {"loop_blocked", "loop_computing", "not_running", NULL};
     struct sqt_when_sum held = resources_held(r);
     size_t seconds;
     const struct sqt_when_sum *const faults = sqt_when_of(&r->when, RESOURCES_FAULTS, &seconds);
@@ -182,7 +242,10 @@ resources_tell_memory(struct resources *r, const struct sqt_look_totals *totals,
         return;
     for (size_t i = 0; i < seconds; ++i)
         rate += faults[i].count;
-    resources_take_stops(r, tolds, &held);
+    const struct sqt_when_sum stopped = resources_take_stops(r, tolds);
+    const int stands = stopped.ns > held.ns;
+    if (stands)
+        held = stopped;
     sqt_instead(tolds, rules, held.ns, SQT_INSTEAD);
     struct sqt_told *const told =
         sqt_tolds_add(tolds, "swapping", held.ns ? SQT_HARM_WAITING : SQT_HARM_RESOURCE, held.ns);
@@ -199,10 +262,14 @@ resources_tell_memory(struct resources *r, const struct sqt_look_totals *totals,
     snprintf(told->culprit, sizeof(told->culprit), "memory");
     sqt_told_print(
         told->sentence,
-        "%s, Squid waits for its own memory: %.0f page faults a second are read from swap, and %.0f MB are resident. "
-        "The event loop was held for %.1f ms in each of %u requests.",
-        sqt_told_when(when, sizeof(when), told), (double)rate / (double)seconds, (double)r->rss / 1e6,
-        held.count ? (double)held.ns / held.count / 1e6 : 0.0, held.count);
+        "%s, Squid waits for its own memory: %.0f page faults a second are read from swap, and %.0f MB are resident.",
+        sqt_told_when(when, sizeof(when), told), (double)rate / (double)seconds, (double)r->rss / 1e6);
+    const size_t used = strlen(told->sentence);
+    if (held.count)
+        snprintf(told->sentence + used, sizeof(told->sentence) - used,
+                 stands ? " It stood still meanwhile: each of %u requests waited %.0f ms for that."
+                        : " In each of %u requests the event loop was held for %.1f ms.",
+                 held.count, (double)held.ns / held.count / 1e6);
     sqt_told_print(told->advice,
                    "cache_mem: less, and smaller cache_dirs, whose index is in memory. Or more memory for Squid: "
                    "MemoryMax= and MemorySwapMax= of systemd, or fewer programs beside it.");
@@ -251,5 +318,6 @@ resources_end(void *state)
 const struct sqt_look sqt_look_resources = {.size = sizeof(struct resources),
                                             .request = resources_request,
                                             .sample = resources_sample,
+                                            .stop = resources_stop,
                                             .tell = resources_tell,
                                             .end = resources_end};

@@ -7,6 +7,8 @@
  * request was denied: no request waits where Squid asks again while it still has an answer.  Requests that are denied without
  * a question get an answer that Squid has kept, if none was denied before the helper gave it.
  */
+#include "denier.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +60,22 @@ struct denier {
     uint64_t denied, unasked;   /* requests; unasked: of them, that asked nobody */
     int64_t first;              /* when the first was denied */
 };
+
+static const char rules[] = "http_access";
+
+int
+sqt_denier_is_unknown(const struct sqt_told *told)
+{
+    return strncmp(told->culprit, rules, strlen(rules)) == 0;
+}
+
+void
+sqt_denier_name(struct sqt_told *told, const char *who)
+{
+    char rest[sizeof(told->culprit)];
+    snprintf(rest, sizeof(rest), "%s", told->culprit + strlen(rules));
+    snprintf(told->culprit, sizeof(told->culprit), "%.150s%.100s", who, rest);
+}
 
 static struct denier_helper *
 denier_helper(struct denier *d, const struct sqt_origin *origin, uint32_t who)
@@ -148,8 +166,7 @@ denier_add(const struct denier *d, const struct denier_helper *helper, unsigned 
     static const char *const says[] = {[YES] = "yes (OK)", [NO] = "no (ERR)"};
     const struct denier_answer *const answer = &helper->answers[which];
     size_t used = strlen(told->sentence);
-    if (strcmp(told->culprit, "http_access") == 0)
-        snprintf(told->culprit, sizeof(told->culprit), "%s", helper->named.name);
+    sqt_denier_name(told, helper->named.name);
     if (denier_begins(d, answer, &helper->answers[!which]))
         snprintf(told->sentence + used, sizeof(told->sentence) - used,
                  " That began %.1f s after %s had begun to say %s: %llu times up to %.1f s, after %llu times %s.",
@@ -182,7 +199,7 @@ denier_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds 
     const struct denier *const d = state;
     struct sqt_told *const told = sqt_tolds_find(tolds, "denied", NULL, 0);
     (void)totals;
-    if (told && strncmp(told->culprit, "http_access", 11) != 0) /* a limit denies */
+    if (told && !sqt_denier_is_unknown(told)) /* a limit denies */
         return;
     for (const struct sqt_name_entry *named = d->helpers.first; named && told; named = named->next) {
         const struct denier_helper *const helper = (const struct denier_helper *)named;

@@ -248,7 +248,7 @@ sources_tell_gone(const struct sqt_source_list *l, const char *pointer)
         return;
     clock_gettime(CLOCK_REALTIME, &now);
     if (now.tv_sec - st.st_mtim.tv_sec >= 0 && now.tv_sec - st.st_mtim.tv_sec <= POINTER_NEW_SECONDS)
-        sqt_diagnose(l->diagnostics, SQT_NOTE, "%s: its ring is not there yet; there is nothing in it", pointer);
+        sqt_diagnose(l->diagnostics, SQT_NOTE, "%s: its ring is not there yet, so there is nothing to read", pointer);
     else
         sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: its ring is gone, and there is no segment of it", pointer);
 }
