@@ -25,7 +25,8 @@ MANY = 1500  # processes: more files than the budget of memory has room for, and
 SUMMED = ("summary", "stalls")
 IDENTITY = ("host", "service", "ring", "kid", "row", "time_ns")
 ASKED = {"requests": ["trace_id", "parent_id", "trace_flags", "longest_stage", "dir", "client", "url", "url_host", "user_name",
-                      "hierarchy", "log_dns_ns", "log_peer_ns", "log_server_ns", "log_adapt_ns", "notes"]}  # in text only where they are asked for
+                      "hierarchy", "log_dns_ns", "log_peer_ns", "log_server_ns", "log_adapt_ns", "notes",
+                      "denied_by"]}  # in text only where they are asked for
 done = 0
 
 
