@@ -113,6 +113,9 @@ def otherwise(trace, finding):
     its = failed_otherwise(trace).get("paused" if paused else finding["cause"], [])
     if paused:
         its = [r for r in its if r.row["server"] == finding["culprit"]]
+    ports = re.search(r"because (\S+) does not have their port", finding["sentence"])
+    if ports:
+        its = [r for r in its if r.row["denied_by"] == ports[1]]
     if finding["cause"] == "cut_replies" and finding["culprit"] != "servers":
         its = [r for r in its if r.row["server"] == finding["culprit"]]
     if not its:

@@ -31,6 +31,7 @@ enum { ALL_REQUESTS = 1, OF_PORTS }; /* series */
 struct denied_acl {
     struct sqt_name_entry named;
     uint64_t count[KINDS];
+    uint64_t felt; /* ns for which clients waited for these requests */
 };
 
 struct denied_by {
@@ -52,7 +53,6 @@ denied_by_request(void *state, const struct sqt_xact *xact, const struct sqt_req
     struct denied_by *const d = state;
     const char *const tag = fact->row[SQT_CELL(requests, tag)].text;
     const char *const acl = fact->row[SQT_CELL(requests, denied_by)].text;
-    (void)felt;
     ++d->requests;
     sqt_when_add(&d->when, ALL_REQUESTS, xact->begin, 0, 1);
     if (xact->status != 403 || fact->class != SQT_CLASS_DENIED)
@@ -63,7 +63,9 @@ denied_by_request(void *state, const struct sqt_xact *xact, const struct sqt_req
         return;
     d->acls.size = sizeof(struct denied_acl);
     d->acls.most = ACLS;
-    ++((struct denied_acl *)sqt_names_get(&d->acls, acl))->count[kind];
+    struct denied_acl *const one = sqt_names_get(&d->acls, acl);
+    ++one->count[kind];
+    one->felt += kind == REQUESTS ? (uint64_t)felt : 0;
     if (kind == REQUESTS && is_of_ports(acl))
         sqt_when_add(&d->when, OF_PORTS, xact->begin, 0, 1);
 }
@@ -110,7 +112,7 @@ denied_sentence(const struct denied_by *d, unsigned kind, char *text, size_t siz
 }
 
 static int
-is_word(const char *name)
+denied_is_word(const char *name)
 {
     for (; *name; ++name)
         if (!isalnum((unsigned char)*name) && !strchr("_-.", *name))
@@ -136,7 +138,7 @@ denied_advise(const char *acl, struct sqt_told *told)
         sqt_told_print(told->advice, ports, acl);
     else
         sqt_told_print(told->advice, other, acl);
-    if (is_word(acl))
+    if (denied_is_word(acl))
         sqt_told_print(told->command, "sqtrace-dump --where='denied_by == %s' TRACE", acl);
 }
 
@@ -164,13 +166,15 @@ denied_tell_ports(const struct denied_by *d, struct sqt_tolds *tolds)
     char when[128];
     if (count < PORTS || count * 100 < d->requests * SHARE_PORTS || !is_of_ports(first->named.name))
         return 0;
-    struct sqt_told *const told = sqt_tolds_add(tolds, "denied", SQT_HARM_FAILURE, count * SQT_FAILURE_NS);
+    struct sqt_told *const told =
+        sqt_tolds_add(tolds, "denied", SQT_HARM_FAILURE, first->felt + count * SQT_FAILURE_NS);
     if (!told)
         return 0;
     struct sqt_spell spell = sqt_spell_tell(told, &d->when, OF_PORTS, ALL_REQUESTS);
     if (told->pattern == SQT_PATTERN_THROUGHOUT)
         spell = (struct sqt_spell){count, d->requests};
     told->requests = told->failures = count;
+    told->waiting = first->felt;
     snprintf(told->culprit, sizeof(told->culprit), "acl %s", first->named.name);
     sqt_told_print(told->sentence,
                    "%s, %llu of %llu requests (%.0f %%) were denied (403), because %s does not have their port.",
