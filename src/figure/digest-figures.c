@@ -83,7 +83,7 @@ struct cost {
     struct sqt_distributions set;
     struct sqt_distribution totals;
     uint64_t passes;
-    struct sqt_sampled_source *processes;
+    struct sqt_sampled *processes;
 };
 
 static void
@@ -121,8 +121,8 @@ cpu_by_request(struct cost *c, struct sqt_job *job)
 {
     unsigned __int128 cpu = 0;
     uint64_t longest = 0;
-    sqt_sampled_finish(&c->processes, job);
-    for (const struct sqt_sampled_source *s = c->processes; s; s = s->next) {
+    sqt_sampled_finish(c->processes, job);
+    for (const struct sqt_sampled_source *s = sqt_sampled_first(c->processes); s; s = s->next) {
         uint64_t sampled = 0;
         for (size_t i = 0; i < s->groups.count; ++i)
             if (s->groups.groups[i]) {

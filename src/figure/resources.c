@@ -37,15 +37,17 @@ put_row(struct sqt_job *job, const union sqt_cell *row, unsigned first)
 static void
 resources_finish(struct sqt_job *job, print_function *print)
 {
-    struct sqt_sampled_source *sources = job->state;
-    sqt_sampled_finish(&sources, job);
-    if (sources)
-        sqt_time_groups_note(&sources->groups, job);
-    for (const struct sqt_sampled_source *s = sources; s; s = s->next)
+    struct sqt_sampled *const sampled = job->state;
+    const struct sqt_sampled_source *first;
+    sqt_sampled_finish(sampled, job);
+    first = sqt_sampled_first(sampled);
+    if (first)
+        sqt_time_groups_note(&first->groups, job);
+    for (const struct sqt_sampled_source *s = first; s; s = s->next)
         for (size_t i = 0; i < s->groups.count; ++i)
             if (s->groups.groups[i])
                 print(job, s, sqt_time_groups_middle(&s->groups, i), s->groups.groups[i]->sums);
-    sqt_sampled_free(sources);
+    sqt_sampled_free(sampled);
 }
 
 /* ---- processes ---- */
@@ -54,7 +56,7 @@ static void
 process_sample(void *context, const struct sqt_sample_row *s)
 {
     struct sqt_job *const job = context;
-    sqt_sampled_add((struct sqt_sampled_source **)&job->state, job, s, SQT_SOURCE_PROCESS, 0);
+    sqt_sampled_add((struct sqt_sampled **)&job->state, job, s, SQT_SOURCE_PROCESS, 0);
 }
 
 #define CELL(name) row[SQT_CELL(processes, name)]
@@ -88,7 +90,7 @@ static void
 machine_sample(void *context, const struct sqt_sample_row *s)
 {
     struct sqt_job *const job = context;
-    sqt_sampled_add((struct sqt_sampled_source **)&job->state, job, s, SQT_SOURCE_MACHINE, 0);
+    sqt_sampled_add((struct sqt_sampled **)&job->state, job, s, SQT_SOURCE_MACHINE, 0);
 }
 
 #undef CELL
@@ -126,7 +128,7 @@ static void
 disk_sample(void *context, const struct sqt_sample_row *s)
 {
     struct sqt_job *const job = context;
-    sqt_sampled_add((struct sqt_sampled_source **)&job->state, job, s, SQT_SOURCE_DISK, 0);
+    sqt_sampled_add((struct sqt_sampled **)&job->state, job, s, SQT_SOURCE_DISK, 0);
 }
 
 #undef CELL
@@ -164,7 +166,7 @@ static void
 backlog_sample(void *context, const struct sqt_sample_row *s)
 {
     struct sqt_job *const job = context;
-    sqt_sampled_add((struct sqt_sampled_source **)&job->state, job, s, SQT_SOURCE_LISTENER, 0);
+    sqt_sampled_add((struct sqt_sampled **)&job->state, job, s, SQT_SOURCE_LISTENER, 0);
 }
 
 #undef CELL
@@ -196,7 +198,7 @@ enum { REQUESTS, HITS, BYTES, HIT_BYTES, CACHE_SUMS };
 
 struct cache {
     struct sqt_time_groups requests;
-    struct sqt_sampled_source *sources; /* one for each kid */
+    struct sqt_sampled *sampled; /* a source for each kid */
 };
 
 static void
@@ -231,7 +233,7 @@ cache_sample(void *context, const struct sqt_sample_row *s)
 {
     struct sqt_job *const job = context;
     struct cache *const c = job->state;
-    sqt_sampled_add(&c->sources, job, s, SQT_SOURCE_SQUID, 1);
+    sqt_sampled_add(&c->sampled, job, s, SQT_SOURCE_SQUID, 1);
 }
 
 /* The sum over kids of the means of a value in a group; missing where no kid tells it. */
@@ -239,7 +241,7 @@ static int64_t
 in_all_kids(const struct cache *c, size_t group, enum sqt_sample_value value)
 {
     int64_t sum = SQT_CELL_MISSING;
-    for (const struct sqt_sampled_source *s = c->sources; s; s = s->next) {
+    for (const struct sqt_sampled_source *s = sqt_sampled_first(c->sampled); s; s = s->next) {
         const struct sqt_time_group *const g = group < s->groups.count ? s->groups.groups[group] : NULL;
         const int64_t mean = g ? ratio(g->sums[SQT_SUM_OF(value)], 1, g->sums[SQT_WEIGHT_OF(value)]) : SQT_CELL_MISSING;
         if (mean != SQT_CELL_MISSING)
@@ -258,7 +260,7 @@ finish_cache(struct sqt_job *job)
     struct cache *const c = job->state;
     struct sqt_time_groups *const g = &c->requests;
     sqt_time_groups_finish(g, job);
-    sqt_sampled_finish(&c->sources, job);
+    sqt_sampled_finish(c->sampled, job);
     sqt_time_groups_note(g, job);
     for (size_t i = 0; i < g->count; ++i) {
         const uint64_t nothing[CACHE_SUMS] = {0}, *const sums = g->groups[i] ? g->groups[i]->sums : nothing;
@@ -275,7 +277,7 @@ finish_cache(struct sqt_job *job)
             sqt_job_row(job, row);
     }
     sqt_time_groups_free(g);
-    sqt_sampled_free(c->sources);
+    sqt_sampled_free(c->sampled);
     free(c);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * dump_bounds.c - what the trace-event JSON holds back is bounded, and what comes out at a bound is sound and counted.
+ * dump_bounds.c - what the trace-event JSON holds back is bounded, and what comes out at a bound is sound and counted.  So are
+ * the windows that findings count by.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "figure/finding/when.h"
 #include "sink/chrome/counters.h"
 #include "sink/chrome/links.h"
 #include "sink/chrome/tracks.h"
@@ -210,6 +212,31 @@ what_waits_for_arrows_is_bounded(void **state)
     sqt_links_free(&links);
 }
 
+/* ---- windows ---- */
+
+static void
+windows_become_wider(void **state)
+{
+    struct sqt_when when = {.most = 0}, large = {.most = 4 * SQT_WHEN_MOST};
+    size_t windows;
+    (void)state;
+    for (int64_t i = 0; i < (int64_t)(16 * SQT_WHEN_MOST); ++i) {
+        sqt_when_add(&when, 1, i * SQT_WHEN_WIDTH, 1, 1);
+        sqt_when_add(&large, 1, i * SQT_WHEN_WIDTH, 1, 1);
+    }
+    assert_true(when.used <= SQT_WHEN_MOST && large.used > SQT_WHEN_MOST && large.used <= 4 * SQT_WHEN_MOST);
+    assert_true(when.size * sizeof(*when.sums) <= (size_t)2 << 20);
+    assert_true(when.width > large.width);
+    sqt_when_sort(&when);
+    const struct sqt_when_sum *const sums = sqt_when_of(&when, 1, &windows);
+    uint64_t count = 0;
+    for (size_t i = 0; i < windows; ++i)
+        count += sums[i].count;
+    assert_int_equal(count, 16 * SQT_WHEN_MOST); /* none is lost */
+    sqt_when_free(&when);
+    sqt_when_free(&large);
+}
+
 int
 main(void)
 {
@@ -221,6 +248,7 @@ main(void)
         CASE(counters_are_bounded_and_never_below_zero),
         CASE(blocks_and_requests_wait_for_each_other),
         CASE(what_waits_for_arrows_is_bounded),
+        CASE(windows_become_wider),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

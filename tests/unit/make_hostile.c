@@ -594,14 +594,14 @@ in_turn(struct maker *m)
 
 /* Texts that records of many kinds speak of. */
 static char *
-texts(void)
+texts(unsigned sampled)
 {
     static const char *const values[] = {"cpu_user_us", "reads", "memory_bytes", "no_such_value"};
     char *const text = malloc(4u << 20), *p = text;
     p += sprintf(p, "def\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MISS\ndef\t2\t3\tTCP_MEM_HIT\ndef\t3\t1\tGET\n");
     for (unsigned i = 0; i < 1000; ++i)
         p += sprintf(p, "def\t1\t%u\tufs%u /cache\n", i, i % 50);
-    for (unsigned i = 0; i < 1000; ++i)
+    for (unsigned i = 0; i < sampled; ++i)
         p += sprintf(p, "def\t11\t%u\t%s %u %s\n", i, i % 3 ? "disk" : "squid", i / 4, values[i % 4]);
     for (unsigned i = 0; i < 1000; ++i)
         p += sprintf(p, "def\t13\t%u\tname_server 192.0.2.%u\n", i, i);
@@ -627,7 +627,7 @@ main(int argc, char **argv)
         return 2;
     }
     const size_t size = strtoul(argv[2], NULL, 10);
-    char *const text = texts();
+    char *const text = texts(kind->make == samples ? 20000 : 1000);
     make_identity(&m.who, 1, 1);
     m.time = MAKE_START;
     m.step = kind->step == UINT64_MAX ? 1 : kind->step;

@@ -28,6 +28,8 @@
 #define POOLS 64
 #define WAITED 32
 #define LISTENERS 128
+/* Sums by window, of requests and of each subject's: 12 MB. */
+#define WINDOWS ((size_t)1 << 18)
 #define SECOND INT64_C(1000000000)
 /* A claim of less is not felt: when it was is not kept.  ns */
 #define FELT INT64_C(500000)
@@ -142,6 +144,7 @@ findings_start(struct sqt_job *job)
 {
     struct sqt_findings *const f = sqt_zeroed(1, sizeof(*f));
     f->set.budget = BUDGET;
+    f->when.most = WINDOWS;
     f->series = f->all.series = SQT_SERIES_ALL;
     f->names[SQT_FINDING_SERVER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_PLACE] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = PLACES};

@@ -56,10 +56,11 @@ when_again(struct sqt_when *w, size_t size, unsigned wider)
 static void
 when_make_room(struct sqt_when *w)
 {
+    const size_t most = w->most ? w->most : SQT_WHEN_MOST;
     if (!w->size) {
         w->width = SQT_WHEN_WIDTH;
         when_again(w, FIRST_SIZE, 1);
-    } else if (w->used * 2 >= w->size && w->size < 2 * SQT_WHEN_MOST) {
+    } else if (w->used * 2 >= w->size && w->size < 2 * most) {
         when_again(w, 2 * w->size, 1);
     } else {
         while (w->used * 2 >= w->size && w->width < INT64_MAX / 4)
@@ -123,7 +124,7 @@ void
 sqt_when_free(struct sqt_when *w)
 {
     free(w->sums);
-    *w = (struct sqt_when){NULL, 0, 0, 0};
+    *w = (struct sqt_when){.most = w->most};
 }
 
 /* ---- patterns ---- */

@@ -16,8 +16,9 @@
 
 /* ns */
 #define SQT_WHEN_WIDTH INT64_C(250000000)
-/* Sums that are kept: 48 MB at most, and as much again while the table grows. */
-#define SQT_WHEN_MOST ((size_t)1 << 20)
+/* Sums that are kept, if `most` is 0: 1.5 MB, and half as much again while the table grows. A pass has a dozen such tables,
+ * and a long trace fills each. */
+#define SQT_WHEN_MOST ((size_t)1 << 15)
 
 struct sqt_when_sum {
     uint32_t series; /* 0: free */
@@ -29,6 +30,7 @@ struct sqt_when_sum {
 struct sqt_when {
     struct sqt_when_sum *sums; /* a hash table; after sqt_when_sort() by series and window */
     size_t size, used;
+    size_t most; /* sums; a power of two, or 0 */
     int64_t width;
 };
 

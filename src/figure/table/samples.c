@@ -73,26 +73,58 @@ const struct sqt_family sqt_family_samples = {
 
 /* ---- by time group ---- */
 
-static struct sqt_sampled_source *
-source_of(struct sqt_sampled_source **sources, const struct sqt_job *job, const struct sqt_origin *origin,
-          const char *name, int merge)
+/* Runs of a kid are told apart by their origin, unless they are merged. */
+static struct sqt_sampled_source **
+source_place(struct sqt_sampled *all, const struct sqt_origin *origin, const char *name, int merge)
 {
-    struct sqt_sampled_source **p = sources;
+    uint64_t hash = merge ? (uint64_t)origin->identity.kid : (uint64_t)(uintptr_t)origin;
+    for (const char *c = name; *c; ++c)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x9e3779b97f4a7c15);
+    hash *= UINT64_C(0x9e3779b97f4a7c15);
+    struct sqt_sampled_source **p = &all->hashed[(hash >> 32) % SQT_SAMPLED_MOST];
     while (*p && !(strcmp((*p)->name, name) == 0 &&
                    ((*p)->origin == origin || (merge && (*p)->origin->identity.kid == origin->identity.kid &&
                                                strcmp((*p)->origin->identity.service, origin->identity.service) == 0))))
-        p = &(*p)->next;
-    if (!*p) {
-        *p = sqt_zeroed(1, sizeof(**p));
-        (*p)->origin = origin;
-        snprintf((*p)->name, sizeof((*p)->name), "%s", name);
-        sqt_time_groups_init(&(*p)->groups, job, 2 * SQT_SAMPLES, 0);
+        p = &(*p)->same;
+    return p;
+}
+
+/* NULL: there are too many. */
+static struct sqt_sampled_source *
+source_of(struct sqt_sampled *all, const struct sqt_job *job, const struct sqt_origin *origin, const char *name,
+          int merge)
+{
+    struct sqt_sampled_source **const place = source_place(all, origin, name, merge), *s = *place;
+    if (s)
+        return s;
+    if (all->count == SQT_SAMPLED_MOST) {
+        ++all->beyond;
+        return NULL;
     }
-    return *p;
+    ++all->count;
+    s = *place = sqt_zeroed(1, sizeof(*s));
+    s->origin = origin;
+    snprintf(s->name, sizeof(s->name), "%s", name);
+    sqt_time_groups_init(&s->groups, job, 2 * SQT_SAMPLES, 0);
+    sqt_time_groups_share(&s->groups, &all->left, 0);
+    s->next = all->sources;
+    all->sources = s;
+    return s;
+}
+
+static struct sqt_sampled *
+source_all(struct sqt_sampled **sampled, const struct sqt_job *job)
+{
+    if (!*sampled) {
+        *sampled = sqt_zeroed(1, sizeof(**sampled));
+        const int64_t room = 4 * sqt_job_room(job);
+        (*sampled)->left = room < (int64_t)SQT_JOB_ROOM ? room : (int64_t)SQT_JOB_ROOM;
+    }
+    return *sampled;
 }
 
 void
-sqt_sampled_add(struct sqt_sampled_source **sources, struct sqt_job *job, const struct sqt_sample_row *s,
+sqt_sampled_add(struct sqt_sampled **sampled, struct sqt_job *job, const struct sqt_sample_row *s,
                 enum sqt_sample_source kind, int merge)
 {
     char name[SQT_SOURCE_NAME];
@@ -103,7 +135,9 @@ sqt_sampled_add(struct sqt_sampled_source **sources, struct sqt_job *job, const 
     const char *const value_name = sqt_sample_split(s, name, &what);
     if (what == SQT_SAMPLES || sqt_samples[what].source != kind)
         return;
-    struct sqt_sampled_source *const source = source_of(sources, job, s->origin, name, merge);
+    struct sqt_sampled_source *const source = source_of(source_all(sampled, job), job, s->origin, name, merge);
+    if (!source)
+        return;
     uint64_t sum = s->value, weight = 1;
     if (sqt_samples[what].counter) {
         const int64_t at = source->before[what].at;
@@ -139,30 +173,35 @@ by_kid(const void *one, const void *two)
 }
 
 void
-sqt_sampled_finish(struct sqt_sampled_source **sources, struct sqt_job *job)
+sqt_sampled_finish(struct sqt_sampled *all, struct sqt_job *job)
 {
-    size_t count = 0;
-    for (struct sqt_sampled_source *s = *sources; s; s = s->next, ++count)
+    struct sqt_sampled_source *sorted[SQT_SAMPLED_MOST], **end;
+    unsigned count = 0;
+    if (!all)
+        return;
+    for (struct sqt_sampled_source *s = all->sources; s; s = s->next) {
         sqt_time_groups_finish(&s->groups, job);
-    struct sqt_sampled_source **const sorted = sqt_zeroed(count + 1, sizeof(*sorted)), **end = sources;
-    count = 0;
-    for (struct sqt_sampled_source *s = *sources; s; s = s->next)
         sorted[count++] = s;
+    }
     qsort(sorted, count, sizeof(*sorted), by_kid);
-    for (size_t i = 0; i < count; ++i) {
+    end = &all->sources;
+    for (unsigned i = 0; i < count; ++i) {
         *end = sorted[i];
         end = &sorted[i]->next;
     }
     *end = NULL;
-    free(sorted);
+    for (unsigned i = 1; i < count; ++i) /* the note of the first speaks for all */
+        sorted[0]->groups.beyond += sorted[i]->groups.beyond;
+    sqt_job_note_bound(job, all->beyond, "samples are left out, because they are of too many sources");
 }
 
 void
-sqt_sampled_free(struct sqt_sampled_source *sources)
+sqt_sampled_free(struct sqt_sampled *all)
 {
-    for (struct sqt_sampled_source *s = sources, *next; s; s = next) {
+    for (struct sqt_sampled_source *s = all ? all->sources : NULL, *next; s; s = next) {
         next = s->next;
         sqt_time_groups_free(&s->groups);
         free(s);
     }
+    free(all);
 }
