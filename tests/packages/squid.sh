@@ -1,18 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# squid.sh PACKAGES TOOLS - installs the packages of Squid that sqtrace-build --debian made in the folder PACKAGES over
-# the distribution's own, in a copy of this system that is thrown away (an overlay), and looks at what becomes of them,
-# in TAP.  TOOLS holds sqtrace-dump.  Needs root, overlayfs, and what apt can reach.
+# squid.sh PACKAGES TOOLS [NAME] - installs the packages of Squid that sqtrace-build --debian made in the folder PACKAGES
+# over the distribution's own, in a copy of this system that is thrown away (an overlay), and looks at what becomes of
+# them, in TAP.  NAME is the package with the proxy: squid, or squid-openssl, which Debian has beside it.  TOOLS holds
+# sqtrace-dump.  Needs root, overlayfs, and what apt can reach.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
 # shellcheck source=/dev/null
 . "$top/tests/unit/tap.sh"
-packages=$(cd "${1:?usage: squid.sh PACKAGES TOOLS}" && pwd -P) || exit 1
-tools=$(cd "${2:?usage: squid.sh PACKAGES TOOLS}" && pwd -P) || exit 1
+usage='usage: squid.sh PACKAGES TOOLS [NAME]'
+packages=$(cd "${1:?$usage}" && pwd -P) || exit 1
+tools=$(cd "${2:?$usage}" && pwd -P) || exit 1
+name=${3-squid}
 if [ -z "${SQTRACE_OWN_PLACE:-}" ]; then
     # Mounts and processes of its own: both end with this script.
-    SQTRACE_OWN_PLACE=yes exec unshare --mount --pid --fork --kill-child sh "$0" "$packages" "$tools"
+    SQTRACE_OWN_PLACE=yes exec unshare --mount --pid --fork --kill-child sh "$0" "$packages" "$tools" "$name"
 fi
 
 port=23129
@@ -42,16 +45,45 @@ in_root()
     chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@" >"$out" 2>&1 </dev/null
 }
 
-# What dpkg says of the package squid for the format $1.
+# What dpkg says of the package with the proxy for the format $1.
 told()
 {
-    chroot "$root" dpkg-query -W -f "$1" squid
+    chroot "$root" dpkg-query -W -f "$1" "$name"
+}
+
+# made_of_squid: the packages that are installed of Squid's source, the proxy's and those that it needs.
+made_of_squid()
+{
+    chroot "$root" dpkg-query -W -f '${source:Package} ${db:Status-Status} ${Package}\n' | sed -n 's/^squid installed //p'
+}
+
+# Their configuration files, with their sums.
+conffiles()
+{
+    # shellcheck disable=SC2086 # names
+    chroot "$root" dpkg-query -W -f '${Conffiles}\n' $all | grep . | sort
+}
+
+# rebuilt_of NAME...: the files of the rebuilt packages, as apt takes them.
+rebuilt_of()
+{
+    for package in "$@"; do
+        for file in "$root/packages/$package"_*.deb; do
+            echo "${file#"$root"}"
+        done
+    done
+}
+
+# The proxy.  Debian 13 has a link there, if both packages are installed.
+proxy()
+{
+    chroot "$root" readlink -e /usr/sbin/squid
 }
 
 # The shared libraries that Squid asks for.
 libraries()
 {
-    objdump -p "$root/usr/sbin/squid" | sed -n 's/^ *NEEDED *//p' | sort
+    objdump -p "$root$(proxy)" | sed -n 's/^ *NEEDED *//p' | sort
 }
 
 # What systemd would run of squid.service, for the key $1.
@@ -67,9 +99,17 @@ as_service()
         NOTIFY_SOCKET=/run/notify "$@" </dev/null
 }
 
-# Starts Squid as the service would, and waits until it tells systemd that it is ready, and answers.
+# How often a Squid has begun to trace.
+begun()
+{
+    sed -n '/sqtrace: tracing into/p' "$root"/var/log/squid/cache.log* 2>/dev/null | wc -l
+}
+
+# start [traced]: Squid as the service would, and waits until it tells systemd that it is ready, traces if it shall, and
+# answers.  On a busy machine tracing may begin after Squid is ready.
 start()
 {
+    begun_before=$(begun)
     run=$root/run/$(service RuntimeDirectory)
     rm -rf "$run" "$root/run/notify" "$folder/notified"
     install -d -m "$(service RuntimeDirectoryMode)" -g "$(service Group)" "$run"
@@ -90,7 +130,9 @@ while True:
     service_pid=$!
     for second in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         sleep 1
-        ! grep -q '^READY=1' "$folder/notified" || ! get /squid-internal-mgr/info || return 0
+        grep -q '^READY=1' "$folder/notified" || continue
+        [ "${1-}" != traced ] || [ "$(begun)" -gt "$begun_before" ] || continue
+        ! get /squid-internal-mgr/info || return 0
     done
     cat "$folder/service" "$folder/notified" >"$out"
     return 1
@@ -133,6 +175,22 @@ segments()
     find "$trace" -name '*.sqt' | wc -l
 }
 
+# has_segments NUMBER: whether the trace has as many, or more.
+has_segments()
+{
+    [ "$(segments)" -ge "$1" ]
+}
+
+# within_20_s COMMAND...: whether it succeeds by then.
+within_20_s()
+{
+    for second in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        ! "$@" || return 0
+        sleep 1
+    done
+    "$@"
+}
+
 # The next version: $1 with its last number one higher.
 next_version()
 {
@@ -141,12 +199,14 @@ next_version()
 
 # ---- the distribution's own ----
 
-in_root apt-get update && in_root apt-get install -y --no-install-recommends squid
+in_root apt-get update && in_root apt-get install -y --no-install-recommends "$name"
 check 'the distribution'\''s own is installed'
 stock=$(told '${Version}')
-told '${Conffiles}\n' | sort >"$folder/conffiles"
+all=$(made_of_squid | tr '\n' ' ')
+programs=$(echo "$all" | sed 's/squid-common *//')
+conffiles >"$folder/conffiles"
 libraries >"$folder/libraries"
-in_root sh -c 'cd /updates && apt-get download squid squid-common'
+in_root sh -c "cd /updates && apt-get download $all"
 check 'and its packages are kept for the update below'
 # As an administrator would.
 sed -i "s/^http_port .*/http_port 127.0.0.1:$port/; s/^# *shutdown_lifetime .*/shutdown_lifetime 1 second/
@@ -161,13 +221,14 @@ rm "$directive"
 
 # ---- the rebuilt one ----
 
-in_root sh -c 'apt-get install -y /packages/squid_*.deb /packages/squid-common_*.deb'
+# shellcheck disable=SC2046,SC2086 # names
+in_root apt-get install -y $(rebuilt_of $all)
 check 'apt installs the rebuilt one over it, and asks nothing about the changed squid.conf'
 rebuilt=$(told '${Version}')
 next=$(next_version "$stock")
 dpkg --compare-versions "$stock" lt "$rebuilt" && dpkg --compare-versions "$rebuilt" lt "$next"
 check "its version, $rebuilt, is between $stock and $next"
-told '${Conffiles}\n' | sort | diff "$folder/conffiles" - >"$out"
+[ -s "$folder/conffiles" ] && conffiles | diff "$folder/conffiles" - >"$out"
 check 'its configuration files are the distribution'\''s'
 libraries | comm -23 "$folder/libraries" - >"$out" && [ -s "$folder/libraries" ] && [ ! -s "$out" ]
 check 'it is linked with all that the distribution'\''s is linked with'
@@ -175,6 +236,7 @@ check 'it is linked with all that the distribution'\''s is linked with'
 head -c 100000 /dev/urandom >"$folder/www/one"
 head -c 300000 /dev/urandom >"$folder/www/two"
 python3 -m http.server --bind 127.0.0.1 --directory "$folder/www" $origin_port >"$folder/origin" 2>&1 </dev/null &
+within_20_s curl --silent --fail --output "$folder/got" "http://127.0.0.1:$origin_port/one"
 install -d -o proxy -g proxy "$trace"
 start
 check 'the service starts without tracing'
@@ -187,15 +249,16 @@ untraced=$(logged)
 
 # As README says it.
 echo 'sqtrace_log /var/spool/squid/trace total=4GB' >"$directive"
-start
+start traced
 check 'the service starts with one line in sqtrace.conf'
 get_through one && get_through two
 check 'and serves, traced'
+within_20_s has_segments 1
 before=$(segments)
 in_root logrotate --force /etc/logrotate.d/squid
 check 'logrotate rotates its logs'
-sleep 2 # the signal is looked at within a second
-[ "$(segments)" -gt "$before" ] && [ -s "$root/var/log/squid/access.log.1" ]
+# Squid looks at the signal within a second, if it gets a processor.
+within_20_s has_segments $((before + 1)) && [ -s "$root/var/log/squid/access.log.1" ]
 check "and its trace: $(segments) segments instead of $before"
 get_through two
 check 'it still serves'
@@ -210,16 +273,18 @@ check 'stopped, it leaves nothing in memory'
 
 # ---- removed, and installed again ----
 
-in_root apt-get remove -y squid && [ ! -e "$root/usr/sbin/squid" ]
+# shellcheck disable=SC2086 # names
+in_root apt-get remove -y $programs && ! proxy >"$out"
 check 'it is removed'
 [ -f "$directive" ]
 check 'and its directive stays'
 traced >"$out" && [ "$(traced)" -eq "$wanted" ]
 check 'and the trace is still there'
 mv "$directive" "$old_directive"
-in_root sh -c 'apt-get install -y /packages/squid_*.deb' && [ -f "$directive" ] && [ ! -e "$old_directive" ]
+# shellcheck disable=SC2046,SC2086 # names
+in_root apt-get install -y $(rebuilt_of $programs) && [ -f "$directive" ] && [ ! -e "$old_directive" ]
 check 'installed again, it moves a directive of an earlier package to where the next update does not find it'
-start && get_through one
+start traced && get_through one
 check 'and it serves'
 
 # ---- an update of the distribution: its own Squid with a higher version, from a place of packages ----
@@ -248,15 +313,17 @@ check 'it does not trace; what the one before traced, since it was installed aga
 
 # ---- put back ----
 
-in_root sh -c 'apt-get install -y --allow-downgrades /packages/squid_*.deb /packages/squid-common_*.deb' &&
+# shellcheck disable=SC2046,SC2086 # names
+in_root apt-get install -y --allow-downgrades $(rebuilt_of $all) &&
     [ "$(told '${Version}')" = "$rebuilt" ]
 check 'the rebuilt one is put back'
-start && get_through one && get_through two
+start traced && get_through one && get_through two
 check 'and serves'
 stop
 [ "$(traced)" -gt "$rows" ]
 check 'and traces again'
-in_root apt-get purge -y squid squid-common
+# shellcheck disable=SC2086 # names
+in_root apt-get purge -y $all
 check 'it is purged'
 left=$(find "$root/etc/squid" "$root/usr/sbin/squid" "$root/usr/share/squid" "$root/usr/lib/squid" -type f 2>/dev/null)
 [ "$left" = "$directive" ] || ! echo "# left: $left"
