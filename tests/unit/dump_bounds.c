@@ -225,7 +225,7 @@ windows_become_wider(void **state)
         sqt_when_add(&large, 1, i * SQT_WHEN_WIDTH, 1, 1);
     }
     assert_true(when.used <= SQT_WHEN_MOST && large.used > SQT_WHEN_MOST && large.used <= 4 * SQT_WHEN_MOST);
-    assert_true(when.size * sizeof(*when.sums) <= (size_t)2 << 20);
+    assert_true(when.size * sizeof(*when.sums) <= (size_t)4 << 20);
     assert_true(when.width > large.width);
     sqt_when_sort(&when);
     const struct sqt_when_sum *const sums = sqt_when_of(&when, 1, &windows);

@@ -16,9 +16,9 @@
 
 /* ns */
 #define SQT_WHEN_WIDTH INT64_C(250000000)
-/* Sums that are kept, if `most` is 0: 1.5 MB, and half as much again while the table grows. A pass has a dozen such tables,
+/* Sums that are kept, if `most` is 0: 3 MB, and half as much again while the table grows. A pass has a dozen such tables,
  * and a long trace fills each. */
-#define SQT_WHEN_MOST ((size_t)1 << 15)
+#define SQT_WHEN_MOST ((size_t)1 << 16)
 
 struct sqt_when_sum {
     uint32_t series; /* 0: free */
