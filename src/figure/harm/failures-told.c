@@ -423,7 +423,7 @@ failures_note(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, co
     failures_because(x, because, sizeof(because));
     because[strlen(because) - 1] = '\0';
     snprintf(
-        tolds->meant, sizeof(tolds->meant), " All the time, %llu of %llu %s: that is taken as meant.%s",
+        tolds->meant, sizeof(tolds->meant), " All the time, %llu of %llu %.200s: that is taken as meant.%s",
         (unsigned long long)x->count, (unsigned long long)all->requests, because,
         x->at == SQT_FAILED_DENIED
             ? " If it is not: access.log has what they ask for (TCP_DENIED), and cache.log which rule denies it, with "
