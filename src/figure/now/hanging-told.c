@@ -154,14 +154,16 @@ hanging_sentence_of_kid(const struct sqt_hanging *h, const struct sqt_hanging_ki
                        "Squid (kid %u) has served nobody for %s: its event loop is blocked in %s, or computes there.",
                        (unsigned)kid->kid, held, kid->name);
     hanging_add_open(h, kid, told);
-    sqt_told_print(told->advice, "%s",
-                   kid->stopped
-                       ? "Look for what stops the process: SIGSTOP, a debugger, a frozen control group, a virtual "
-                         "machine that is moved or has no processor."
-                   : strncmp(kid->name, "acl ", 4) == 0
-                       ? "Shorten that ACL, or ask cheaper ones first. Regular expressions with several .* take long."
-                       : "A disk that hangs, or work that takes too long. /proc/PID/stack and gdb say what it is now. "
-                         "cache_dir: aufs or rock do disk calls outside the event loop, ufs does not.");
+    sqt_told_print(
+        told->advice, "%s",
+        kid->stopped
+            ? "If it is there: look for what stops it, as SIGSTOP, a debugger, a frozen control group, or a virtual "
+              "machine that is moved or has no processor. If it is gone: dmesg says whether the kernel killed it "
+              "because memory ended (Out of memory), and cache.log says what else."
+        : strncmp(kid->name, "acl ", 4) == 0
+            ? "Shorten that ACL, or ask cheaper ones first. Regular expressions with several .* take long."
+            : "A disk that hangs, or work that takes too long. /proc/PID/stack and gdb say what it is now. "
+              "cache_dir: aufs or rock do disk calls outside the event loop, ufs does not.");
     sqt_told_print(told->command, "sqtrace-top --once --table=loops TRACE");
 }
 
