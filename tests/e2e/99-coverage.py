@@ -62,6 +62,7 @@ SILENT = {
     "ChildIsReaped": "gives CHILD_DIED its status: 52",
     "LineIsLogged": "gives SAMPLE the lines of cache.log: 52",
     "RequestHeaderIsMade": "sends a span of Squid's own to the server: 48",
+    "AccessIsDenied": "emits DENIED, with the ACL, where compilers do not always tell its line: 22",
     "SettingsAreTold": "gives the trace the settings that table whatif needs: 54",
     "NameServerSpeaks": "gives QUERY_END its outcome: 37, a late answer is first",
 }
