@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from lib import dump
-from lib.env import first, run, wait_for
+from lib.env import first, long_form, run, wait_for
 
 PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools",
                        "sqtrace-experiment")
@@ -146,7 +146,8 @@ def as_iostat(env):
 
 
 def cache_fill(env):
-    """Calls that read rise tenfold where the cache outgrows memory, and less than twofold where it fits."""
+    """Calls that read rise tenfold where the cache outgrows memory, and far less where it fits: those take microseconds, so
+    on a busy machine they rise, too."""
     need_disks(env)
     text = tables(env, "cache-fill", "--rounds=1", "--scale=0.6")
     for name in ("open-read", "read-disk"):
@@ -154,7 +155,8 @@ def cache_fill(env):
                           text)
         if env.check(found, "a sentence about " + name):
             env.check(float(found.group(1)) >= 10, "%s: %s times in little memory" % (name, found.group(1)))
-            env.check(float(found.group(2)) < 2, "%s: %s times in the control" % (name, found.group(2)))
+            env.check(float(found.group(2)) < min(5, float(found.group(1)) / 5),
+                      "%s: %s times in little memory, %s in the control" % (name, *found.groups()))
     env.equal(left_behind(env), [], "left behind")
 
 
@@ -330,13 +332,13 @@ ALONE = True  # and at what an experiment leaves behind on the machine
 
 TESTS = [
     ("disk-arms: tables of one round", disk_arms, 200),
-    ("disk-arms: samples and iostat, one arm and two", first(as_iostat), 250),
-    ("disk-arms: a slow origin, under 5 % is disk", slow_origin, 300),
-    ("disk-arms: a slow disk, over 50 % is disk", slow_disk, 300),
+    ("disk-arms: samples and iostat, one arm and two", long_form(first(as_iostat)), 250),
+    ("disk-arms: a slow origin, under 5 % is disk", long_form(slow_origin), 300),
+    ("disk-arms: a slow disk, over 50 % is disk", long_form(slow_disk), 300),
     ("cache-fill: tenfold in little memory, not where all fits", first(cache_fill), 320),
     ("diskop: where reads wait at full load", diskop, 200),
     ("digests: look-ups are counted, hits are faster than a slow origin", digests, 400),
-    ("digests: none against none, no difference", digests_a_a, 1800),
+    ("digests: none against none, no difference", long_form(digests_a_a), 1800),
     ("an experiment that is interrupted leaves nothing and goes on", interrupted, 300),
-    ("the other experiments, killed and interrupted, leave nothing", each_interrupted, 500),
+    ("the other experiments, killed and interrupted, leave nothing", long_form(each_interrupted), 500),
 ]

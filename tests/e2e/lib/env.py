@@ -238,6 +238,12 @@ def unpatched_too(function):
     return function
 
 
+def long_form(function):
+    """The test, which runs only with --full, or where it is named: it takes a minute, and others show most of it."""
+    function.long_form = True
+    return function
+
+
 def median(values):
     values = sorted(values)
     if not values:
