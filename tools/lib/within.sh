@@ -16,7 +16,7 @@ usual()
     container) echo 150 ;;
     faults) echo 420 ;;
     rpm) echo 150 ;;
-    beside-unpatched) echo 700 ;;
+    beside-unpatched) echo 350 ;;
     esac
 }
 
