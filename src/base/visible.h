@@ -24,7 +24,11 @@ sqt_visible_plain(char byte)
  * character.  Returns the end of what was written: at most SQT_VISIBLE_MOST bytes for each byte taken. */
 char *sqt_visible_next(char *to, const char **text);
 
-/* Copies up to `most` bytes of text; a character is not cut in two.  Returns the end; no NUL is appended. */
+/* Bytes that sqt_visible() writes at most, and a NUL. */
+#define SQT_VISIBLE_ROOM(most) (SQT_VISIBLE_MOST * ((most) + 3) + 1)
+
+/* Copies whole characters of text until `most` bytes are taken or more: the last one may have 3 bytes behind them.  Returns
+ * the end; no NUL is appended. */
 static inline char *
 sqt_visible(char *to, const char *text, size_t most)
 {

@@ -150,13 +150,15 @@ enum sqt_connect_outcome {
     SQT_CONNECT_CANCELLED = 3 /* another attempt won, or nobody waits any more; the client left */
 };
 
-/* aux of LOST: the writer makes only the first; a reader makes the others where it finds record numbers missing. */
+/* aux of LOST: libsqtrace makes the first and sqtrace-attach SAMPLED; a reader makes the others where it finds record numbers
+ * missing. */
 enum sqt_loss {
-    SQT_LOSS_RING_FULL = 1,  /* found no room in the ring */
-    SQT_LOSS_DAMAGED = 2,    /* a part of a file could not be read */
-    SQT_LOSS_MISSING = 3,    /* a segment is not there (deleted, or not given) */
-    SQT_LOSS_SAMPLED = 5,    /* sqtrace-attach looked away, to keep what it costs within --most */
-    SQT_LOSS_OVERWRITTEN = 4 /* a flight recorder overwrote it before it was read */
+    SQT_LOSS_RING_FULL = 1,   /* found no room in the ring */
+    SQT_LOSS_DAMAGED = 2,     /* a part of a file could not be read */
+    SQT_LOSS_MISSING = 3,     /* a segment is not there (deleted, or not given) */
+    SQT_LOSS_OVERWRITTEN = 4, /* a flight recorder overwrote it before it was read */
+    SQT_LOSS_SAMPLED = 5,     /* sqtrace-attach looked away, to keep what it costs within --most */
+    SQT_LOSSES
 };
 
 /* aux of CLOCK_STEP. */

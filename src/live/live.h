@@ -46,8 +46,8 @@ struct sqt_live_finding {
 
 struct sqt_live;
 
-/* own: is told of all that the model hands out, too; NULL members of it are not.  It is copied.  where: of which requests findings
- * are, the caller's; NULL: of all. */
+/* own: gets all that the model hands out, too, through those of its members that are not NULL.  It is copied.  where: of which
+ * requests findings are, the caller's; NULL: of all. */
 struct sqt_live *sqt_live_new(const struct sqt_consumer *own, const struct sqt_where *where);
 
 /* The consumer that the model must be made with, valid until the live is freed; and that model. */

@@ -13,7 +13,7 @@
 /* Longest text of a cell; more is cut off. */
 #define SQT_CELL_TEXT_MAX 4000
 /* Room that it may take, and a separator. */
-#define SQT_CELL_TEXT_ROOM (SQT_VISIBLE_MOST * (SQT_CELL_TEXT_MAX + 4) + 8)
+#define SQT_CELL_TEXT_ROOM (SQT_VISIBLE_ROOM(SQT_CELL_TEXT_MAX) + 8)
 
 /* A tab or newline in a text would break the table, and an escape sequence could drive a terminal. */
 static inline char *

@@ -22,7 +22,7 @@
 #define HELD 200
 /* Bytes of a cell: what is longer is cut. */
 #define CELL_MOST 240
-#define CELL_ROOM (SQT_VISIBLE_MOST * CELL_MOST + SQT_HUMAN_ROOM)
+#define CELL_ROOM (SQT_VISIBLE_ROOM(CELL_MOST) + SQT_HUMAN_ROOM)
 #define GAP 2
 #define HEAD_ROOM 600
 

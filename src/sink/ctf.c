@@ -23,7 +23,7 @@
 
 #define PACKET_BYTES 32768
 #define TEXT_MAX 256 /* bytes of a definition; more is cut off */
-#define EVENT_MAX (14 + 3 * (SQT_VISIBLE_MOST * (TEXT_MAX + 4) + 1))
+#define EVENT_MAX (14 + 3 * SQT_VISIBLE_ROOM(TEXT_MAX))
 #define EVENTS_MAX 1024 /* the last stands for all others */
 
 struct ctf_stream {

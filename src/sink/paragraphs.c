@@ -34,7 +34,7 @@ paragraphs_characters(const char *text, size_t size)
 static unsigned
 paragraphs_words(struct sqt_sink *sink, const char *text, unsigned indent, unsigned used)
 {
-    char safe[SQT_VISIBLE_MOST * TEXT_MOST + 1];
+    char safe[SQT_VISIBLE_ROOM(TEXT_MOST)];
     const unsigned bound = !sink->width || sink->width > LINE_MOST ? LINE_MOST : sink->width;
     const unsigned width = bound > LINE_LEAST ? bound : LINE_LEAST;
     *sqt_visible(safe, text, TEXT_MOST) = '\0';
@@ -80,7 +80,7 @@ sqt_paragraphs_row(struct sqt_sink *sink, const union sqt_cell *row)
     if (!command)
         return;
     /* To be copied: in one line. */
-    char safe[SQT_VISIBLE_MOST * TEXT_MOST + 1];
+    char safe[SQT_VISIBLE_ROOM(TEXT_MOST)];
     *sqt_visible(safe, command, TEXT_MOST) = '\0';
     paragraphs_put(sink, start, (size_t)snprintf(start, sizeof(start), "%*s", (int)indent, ""));
     paragraphs_put(sink, safe, strlen(safe));

@@ -15,7 +15,7 @@
 /* Longest line but for texts of definitions. */
 #define LINE_MAX_BYTES 192
 #define DEFINITION_MAX 256
-#define DEFINITION_ROOM (SQT_VISIBLE_MOST * (DEFINITION_MAX + 4))
+#define DEFINITION_ROOM SQT_VISIBLE_ROOM(DEFINITION_MAX)
 #define EVENT_NUMBERS 512
 
 /* What is the same in all records of an event: "\t<kid>\t<EVENT>\t", and how its fields are printed. */

@@ -20,7 +20,7 @@
 #define OTHER "other"
 #define SECOND INT64_C(1000000000)
 /* Room of a key's text, and the letter before it. */
-#define KEY_ROOM (SQT_VISIBLE_MOST * (SQT_TALLY_TEXT + 4) + SQT_WALL_ROOM + 2)
+#define KEY_ROOM (SQT_VISIBLE_ROOM(SQT_TALLY_TEXT) + SQT_WALL_ROOM + 2)
 /* Before a key, by whether it is missing; no text has these letters, as they would be escaped. */
 #define HERE '\2'
 #define MISSING '\3'

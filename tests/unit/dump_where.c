@@ -242,6 +242,7 @@ closed_sets(void **state)
         {SQT_TABLE_waits, "kind == external_acl", "kind == acl"},
         {SQT_TABLE_waits, "outcome == overtaken", "outcome == complete"},
         {SQT_TABLE_losses, "reason == 'ring full'", "reason == ring"},
+        {SQT_TABLE_losses, "reason == sampled", "reason == sample"},
         {SQT_TABLE_clock_steps, "kind == suspend", "kind == sleep"},
         {SQT_TABLE_requests, "tag == anything and method == anything and server == anything", NULL},
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * resources.c - memory that is in swap, and descriptors that are about to end.
+ * resources.c - memory that is in swap, and descriptors that are about to run out.
  *
  * A page fault that reads from a disk may be of a program's file: it counts as swap if the machine brought back pages from
  * swap space in the same second.  Both are sampled once a second.  Where all threads wait for their memory, no sample is taken
@@ -262,13 +262,13 @@ resources_tell_memory(struct resources *r, const struct sqt_look_totals *totals,
     snprintf(told->culprit, sizeof(told->culprit), "memory");
     sqt_told_print(
         told->sentence,
-        "%s, Squid waits for its own memory: %.0f page faults a second are read from swap, and %.0f MB are resident.",
+        "%s, Squid waits for its own memory: %.0f page faults a second read from swap, and %.0f MB are resident.",
         sqt_told_when(when, sizeof(when), told), (double)rate / (double)seconds, (double)r->rss / 1e6);
     const size_t used = strlen(told->sentence);
     if (held.count)
         snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                 stands ? " It stood still meanwhile: each of %u requests waited %.0f ms for that."
-                        : " In each of %u requests the event loop was held for %.1f ms.",
+                 stands ? " It stood still meanwhile: %u requests waited %.0f ms for that, on average."
+                        : " It held the event loop of %u requests for %.1f ms, on average.",
                  held.count, (double)held.ns / held.count / 1e6);
     sqt_told_print(told->advice,
                    "cache_mem: less, and smaller cache_dirs, whose index is in memory. Or more memory for Squid: "
