@@ -15,6 +15,8 @@ packaging_packages='debhelper lintian pkg-config'
 # For the tests of the RPM packages and of the container, beside those.
 rpm_packages='rpm rpmlint cpio pkg-config'
 container_packages='mmdebstrap podman runc'
+# For the Squids of a clone, which has no configure: the phases versions and upstream.
+clone_packages='libtool libltdl-dev'
 # For the phase fresh.
 fresh_packages='mmdebstrap git'
 
