@@ -74,7 +74,7 @@ in_order()
 all_packages()
 {
     echo "$demo_packages $check_packages $gnutls_packages $arm64_packages $packaging_packages" \
-        "$rpm_packages $container_packages $fresh_packages"
+        "$rpm_packages $container_packages $fresh_packages $clone_packages"
 }
 
 given=
