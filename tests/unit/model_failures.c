@@ -1411,6 +1411,9 @@ packets_to_clients_are_lost(void **state)
     assert_string_equal(TEXT(0, cause), "healthy");
     resent(20, 6000000, 1400);
     assert_string_equal(TEXT(0, cause), "healthy");
+    resent(5, UINT64_MAX, 1400);
+    assert_string_equal(TEXT(0, cause), "undelivered");
+    assert_int_equal(NUMBER(0, time_s), 0);
 }
 
 /* A client sends three requests at once, the first of which takes half a second: the others wait behind it, before their
