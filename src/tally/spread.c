@@ -42,6 +42,7 @@ struct sqt_spread {
     struct sqt_names groups; /* no more than the tally has */
     struct spread_entry *entries;
     size_t entry_count, entry_room;
+    int sorted; /* the entries are */
     struct sqt_table table;
     struct sqt_column *columns;
     unsigned shown; /* groups that have columns */
@@ -238,18 +239,49 @@ spread_fill(const struct sqt_spread *s, union sqt_cell *row, const struct spread
         row[1 + place * s->value_count + i].number = e->values[i];
 }
 
+/* Whether rows are of times. */
+static int
+spread_is_timed(const struct sqt_spread *s)
+{
+    const enum sqt_type type = s->columns[0].type;
+    return (type == SQT_TYPE_TIME || type == SQT_TYPE_WALL) && s->form->by.width > 0;
+}
+
+/* How many groups of time are between two. */
+static uint64_t
+spread_between(const struct sqt_spread *s, int64_t from, int64_t until)
+{
+    const uint64_t width = (uint64_t)s->form->by.width, apart = (uint64_t)until - (uint64_t)from;
+    return from == SQT_CELL_MISSING || until <= from ? 0 : (apart - 1) / width;
+}
+
+static void
+spread_sort(struct sqt_spread *s)
+{
+    if (s->entries && !s->sorted)
+        qsort(s->entries, s->entry_count, sizeof(*s->entries), spread_order);
+    s->sorted = 1;
+}
+
+uint64_t
+sqt_spread_empty_left_out(struct sqt_spread *s)
+{
+    uint64_t empty = 0;
+    spread_sort(s);
+    for (size_t i = 1; i < s->entry_count && spread_is_timed(s); ++i)
+        empty += spread_between(s, s->entries[i - 1].number, s->entries[i].number);
+    return empty > SQT_SPREAD_EMPTY ? empty : 0;
+}
+
 /* Rows of times between two entries in which nothing happened.  Returns 0 if no more are wanted. */
 static int
 spread_gap(const struct sqt_spread *s, union sqt_cell *row, int64_t from, int64_t until, sqt_row_function *to,
            void *context)
 {
-    const enum sqt_type type = s->columns[0].type;
-    const int64_t width = s->form->by.width;
-    if ((type != SQT_TYPE_TIME && type != SQT_TYPE_WALL) || width <= 0 || from == SQT_CELL_MISSING)
-        return 1;
+    const uint64_t count = spread_between(s, from, until);
     spread_empty(s, row);
-    for (int64_t at = from + width; at < until; at += width) {
-        row[0].number = at;
+    for (uint64_t i = 0; i < count; ++i) {
+        row[0].number = from += s->form->by.width;
         if (!to(context, row))
             return 0;
     }
@@ -260,12 +292,12 @@ void
 sqt_spread_emit(struct sqt_spread *s, sqt_row_function *to, void *context)
 {
     union sqt_cell *const row = sqt_zeroed(s->table.column_count, sizeof(*row));
-    if (s->entries)
-        qsort(s->entries, s->entry_count, sizeof(*s->entries), spread_order);
+    const int gaps = spread_is_timed(s) && !sqt_spread_empty_left_out(s);
     int more = 1;
+    spread_sort(s);
     for (size_t i = 0, next; i < s->entry_count && more; i = next) {
         const struct spread_entry *const first = &s->entries[i];
-        if (i)
+        if (i && gaps)
             more = spread_gap(s, row, s->entries[i - 1].number, first->number, to, context);
         spread_empty(s, row);
         for (next = i; next < s->entry_count && spread_same(first, &s->entries[next]); ++next)

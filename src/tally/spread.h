@@ -9,7 +9,8 @@
  *     sqt_spread_emit(spread, row_function, context);
  *
  * If the first key is a time, each group of time from the first to the last has a row, also those in which nothing
- * happened.  Of a group without rows the counts and sums are 0, and everything else is missing.
+ * happened, unless these are more than SQT_SPREAD_EMPTY.  Of a group without rows the counts and sums are 0, and everything
+ * else is missing.
  */
 #ifndef SQT_TALLY_SPREAD_H
 #define SQT_TALLY_SPREAD_H
@@ -18,6 +19,9 @@
 
 /* Columns, at most: further groups, those with the fewest rows, are left out. */
 #define SQT_SPREAD_COLUMNS 250
+
+/* Rows of times in which nothing happened, at most: a time in a broken trace may be years away, and groups be short. */
+#define SQT_SPREAD_EMPTY 1000000
 
 struct sqt_spread;
 
@@ -32,6 +36,9 @@ const struct sqt_table *sqt_spread_table(struct sqt_spread *spread);
 
 /* Groups that have no column. */
 unsigned sqt_spread_left_out(const struct sqt_spread *spread);
+
+/* How many rows of times in which nothing happened are left out, because they are too many. */
+uint64_t sqt_spread_empty_left_out(struct sqt_spread *spread);
 
 /* Hands out the rows, in the order of the first key. */
 void sqt_spread_emit(struct sqt_spread *spread, sqt_row_function *row, void *context);

@@ -378,6 +378,10 @@ def findings():
             command = first["command"].replace("FILE", os.path.join(folder, "finding.log"))
             ran = subprocess.run(["sh", "-c", command.replace("sqtrace-dump", DUMP, 1)], stdout=subprocess.PIPE, check=False)
             check(ran.returncode == 0 and 200 < len(ran.stdout.splitlines()) < 400, "its command finds them: " + name, command)
+    centuries = [line(20 * i, 2**31 - 1, "h%d" % (i % 5), sent=10**15 if i % 2 else 5000) for i in range(12000)]
+    first = rows("--access-log=" + write("finding.log", centuries), table="findings")[0]
+    check(first["cause"] == "unexplained" and 50 <= float(first["share_pct"]) <= 100,
+          "a sum of times that does not fit into 64 bits is no small one", first)
 
 
 def tunnels():

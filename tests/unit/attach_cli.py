@@ -3,6 +3,7 @@
 """attach_cli.py - sqtrace-attach: what --check prints, and one line for each wrong word.  Attaches to nothing."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,7 +50,7 @@ int main(int count, char **words) { (void)words; return count > 1 ? sleep(30) !=
 
 def program(folder):
     """A program that has three of Squid's functions."""
-    source, path = os.path.join(folder, "like-squid.c"), os.path.join(folder, "like-squid")
+    source, path = os.path.join(folder, "squid-like.c"), os.path.join(folder, "squid-like")
     with open(source, "w", encoding="utf-8") as file:
         file.write(SOURCE)
     subprocess.run(["cc", "-w", "-rdynamic", "-o", path, source], check=True)
@@ -80,7 +81,7 @@ def checked(folder):
     subprocess.run(["strip", "-o", stripped, path], check=True)
     check(run("--check", stripped).stdout.replace(stripped, path) == got.stdout, "a stripped program has its dynamic symbols")
     static = os.path.join(folder, "static")
-    subprocess.run(["cc", "-w", "-static", "-s", "-o", static, os.path.join(folder, "like-squid.c")], check=True)
+    subprocess.run(["cc", "-w", "-static", "-s", "-o", static, os.path.join(folder, "squid-like.c")], check=True)
     refused(1, "no symbols", "--check", static)
     with open(path, "rb") as file:
         whole = bytearray(file.read())
@@ -91,9 +92,9 @@ def checked(folder):
     refused(1, "another architecture", "--check", other)
 
 
-def called(folder, name, service, *words):
+def called(folder, name, service, *words, program="squid-like"):
     """What sqtrace-attach says while the program runs under another name and with that service name."""
-    with subprocess.Popen([name, "-n", service], executable=os.path.join(folder, "like-squid")) as process:
+    with subprocess.Popen([name, "-n", service], executable=os.path.join(folder, program)) as process:
         try:
             return run(*words, "--service=" + service, "-o", os.path.join(folder, "named"), "--for=1s")
         finally:
@@ -108,12 +109,17 @@ def names(folder):
     for name in "squid", "/usr/sbin/squid", "(squid-1)", "(squid)":
         got = called(folder, name, "attach-test")
         check("no Squid runs here" not in got.stderr, name + " is Squid", got.returncode, got.stderr)
+    for program in "other", "squidclient", "a-squid":
+        shutil.copy(os.path.join(folder, "squid-like"), os.path.join(folder, program))
+        got = called(folder, "squid", "attach-test", program=program)
+        check(got.returncode == 1 and "no Squid runs here" in got.stderr, program + " that calls itself squid is not Squid",
+              got.returncode, got.stderr)
     if os.geteuid() == 0:
-        os.chown(os.path.join(folder, "like-squid"), 65534, 65534)
+        os.chown(os.path.join(folder, "squid-like"), 65534, 65534)
         got = called(folder, "squid", "attach-test")
         check(got.returncode == 1 and "belongs to neither root nor you; --pid=" in got.stderr,
               "a program of somebody else is not taken by its name", got.returncode, got.stderr)
-        os.chown(os.path.join(folder, "like-squid"), 0, 0)
+        os.chown(os.path.join(folder, "squid-like"), 0, 0)
 
 
 def namespace(folder):
@@ -123,7 +129,7 @@ def namespace(folder):
         check(True, "another namespace of processes # SKIP it cannot be made here")
         return
     out = os.path.join(folder, "contained")
-    script = "%s x & sleep 0.5; exec %s --pid=$! -o %s --for=1s" % (os.path.join(folder, "like-squid"), os.path.abspath(ATTACH), out)
+    script = "%s x & sleep 0.5; exec %s --pid=$! -o %s --for=1s" % (os.path.join(folder, "squid-like"), os.path.abspath(ATTACH), out)
     got = subprocess.run(new + ("sh", "-c", script), capture_output=True, text=True, timeout=60, check=False)
     check(got.returncode == 1 and got.stderr.count("\n") == 1 and "--pid=host" in got.stderr, "another namespace is refused",
           got.returncode, got.stderr)
@@ -136,7 +142,7 @@ def no_tracefs(folder):
     hide = "".join("[ ! -d %s ] || mount -t tmpfs none %s || exit 9; " % (place, place)
                    for place in ("/sys/kernel/debug", "/sys/kernel/tracing"))
     script = hide + "%s x & sleep 0.5; exec %s --pid=$! -o %s --for=1s" % (
-        os.path.join(folder, "like-squid"), os.path.abspath(ATTACH), os.path.join(folder, "no-tracefs"))
+        os.path.join(folder, "squid-like"), os.path.abspath(ATTACH), os.path.join(folder, "no-tracefs"))
     got = subprocess.run(new + ("sh", "-c", script), capture_output=True, text=True, timeout=60, check=False)
     if os.geteuid() != 0 or got.returncode == 9 or "unshare" in got.stderr or "cannot load" in got.stderr:
         check(True, "no tracefs # SKIP no namespace can be made here, or no program loaded into the kernel")

@@ -227,6 +227,20 @@ def wide():
         out = subprocess.run([DUMP, "--access-log=" + log.name, "--no-comments", "--group-by=class,method,user_name", "--wide"],
                              stdout=subprocess.PIPE, check=False).stdout.decode()
     check(out == "class\tA,B,c\tA,B,c\nmiss\t2\t1\n", "groups that are called alike have a column each")
+    far_apart()
+
+
+def far_apart():
+    """A row for each group of time in which nothing happened, unless these are far too many."""
+    for group, count in ("1ms", 2001), ("1us", 3):
+        with tempfile.NamedTemporaryFile("w", suffix=".log") as log:
+            log.write(LOG)
+            log.flush()
+            out = subprocess.run([DUMP, "--access-log=" + log.name, "--group-by=time_s,class", "--group=" + group, "--wide"],
+                                 stdout=subprocess.PIPE, check=False).stdout.decode()
+        rows = [line for line in out.splitlines() if not line.startswith("# ")][1:]
+        said = "# empty: 1,999,998 groups of time in which nothing happened have no row" in out
+        check(len(rows) == count and said == (count == 3), "groups of %s in 2 s: %d rows" % (group, len(rows)))
 
 
 def walls():

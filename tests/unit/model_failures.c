@@ -334,6 +334,14 @@ they_have_a_method_in_common(void **state)
                                 "and others through parent: nonhierarchical_direct") != NULL,
                          test < 2);
     }
+    for (unsigned i = 0; i < 120; ++i) /* all but one of 40 */
+        if (i % 3)
+            answered(ORIGIN_1, 200);
+        else
+            not_connected_with(i == 3 ? GET : POST, ORIGIN_2, ETIMEDOUT);
+    find();
+    assert_cause("failed_connect", "origin-2", 40);
+    assert_non_null(strstr(TEXT(0, sentence), " Nearly all of them are POST, which 32 % of all requests are."));
 }
 
 /* One of two workers gets no connection to any of three servers. */
@@ -1403,6 +1411,9 @@ packets_to_clients_are_lost(void **state)
     assert_string_equal(TEXT(0, cause), "healthy");
     resent(20, 6000000, 1400);
     assert_string_equal(TEXT(0, cause), "healthy");
+    resent(5, UINT64_MAX, 1400);
+    assert_string_equal(TEXT(0, cause), "undelivered");
+    assert_int_equal(NUMBER(0, time_s), 0);
 }
 
 /* A client sends three requests at once, the first of which takes half a second: the others wait behind it, before their

@@ -426,6 +426,11 @@ a_server_refuses_one_method(void **state)
         answered(i % 4 ? ORIGIN_1 : ORIGIN_2, i % 8 ? GET : POST, i % 4 || i < 40 ? 200 : 403);
     assert_first("server_refuses", "origin-2");
     assert_int_equal(found_count, 1);
+    for (unsigned i = 0; i < 200; ++i) /* it gets nothing but uploads: it answers no other request */
+        answered(i % 4 ? ORIGIN_1 : ORIGIN_2, i % 4 ? GET : POST, i % 4 ? 200 : 413);
+    assert_first("server_refuses", "origin-2");
+    assert_non_null(strstr(TEXT(0, sentence), "answered 50 requests of method POST in a row"));
+    assert_null(strstr(TEXT(0, sentence), "other requests well"));
 }
 
 /* An interface for programs may say to each request that it is not as it should be. */

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -338,8 +339,22 @@ search_name(const char *name)
     return behind == '\0' || (kid && (behind == '-' || behind == ')'));
 }
 
-/* A process whose program is called squid, or that calls itself so, and has that service name.  Anybody can call a
- * process so; whoever cannot change files of root cannot do it with one of its programs. */
+/* Whether the file of its program is called "squid", "squid6" or "squid-openssl", but not "squidclient". */
+static int
+search_file(pid_t pid)
+{
+    char path[64], program[PATH_MAX];
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    const ssize_t size = readlink(path, program, sizeof(program) - 1);
+    if (size <= 0)
+        return 0;
+    program[size] = '\0';
+    const char *const slash = strrchr(program, '/'), *const name = slash ? slash + 1 : program;
+    return strncmp(name, "squid", 5) == 0 && !isalpha((unsigned char)name[5]);
+}
+
+/* A process that calls itself squid, whose program is called so, too, and that has that service name.  Anybody can call a
+ * process so, of any program; whoever cannot change files of root cannot call one of its programs so. */
 static int
 search_try(void *context, pid_t pid)
 {
@@ -356,6 +371,8 @@ search_try(void *context, pid_t pid)
         return 0; /* another service, or a command for Squid */
     struct stat st;
     const int known = target_stat(pid, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
+    if (!search_file(pid))
+        return 0;
     *(known ? &search->found : &search->foreign) = pid;
     return known;
 }

@@ -123,7 +123,7 @@ rows_emit_other(struct dump *d)
 static void
 rows_emit_spread(struct dump *d)
 {
-    char text[128];
+    char text[128], number[32];
     sqt_tally_emit(d->tally, sqt_spread_row, d->spread);
     d->sink.table = sqt_spread_table(d->spread);
     d->sink.columns = d->spread_columns;
@@ -134,6 +134,12 @@ rows_emit_spread(struct dump *d)
     if (sqt_spread_left_out(d->spread)) {
         snprintf(text, sizeof(text), "%u groups with fewer rows have no column", sqt_spread_left_out(d->spread));
         sqt_sink_comment(&d->sink, "wide", text);
+    }
+    const uint64_t empty = sqt_spread_empty_left_out(d->spread);
+    if (empty) {
+        snprintf(text, sizeof(text), "%s groups of time in which nothing happened have no row",
+                 sqt_grouped(empty, number));
+        sqt_sink_comment(&d->sink, "empty", text);
     }
     sqt_spread_emit(d->spread, sqt_sink_row, &d->sink);
     sqt_sink_header(&d->sink);

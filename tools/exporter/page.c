@@ -52,7 +52,7 @@ page_text(FILE *to, const char *text)
 static void
 page_number(FILE *to, int64_t number, int is_unsigned)
 {
-    const int large = number > INT64_C(1) << 53 || number < -(INT64_C(1) << 53);
+    const int large = number > INT64_C(1) << 53 || number < (is_unsigned ? 0 : -(INT64_C(1) << 53));
     fprintf(to, is_unsigned ? "%s%" PRIu64 "%s" : "%s%" PRId64 "%s", large ? "\"" : "", number, large ? "\"" : "");
 }
 

@@ -311,7 +311,7 @@ sqt_finding_slow(const struct sqt_xact *xact, int64_t ns)
 {
     const int64_t bytes = xact->sent == SQT_MISSING ? 0 : xact->sent;
     const double slow = (double)ns - (double)bytes / SQT_FINDING_RATE * 1e9;
-    return slow > 0 ? (int64_t)slow : 0;
+    return slow <= 0 ? 0 : slow < (double)ns ? (int64_t)slow : ns;
 }
 
 /* A claim on stages of a request, of whose reply only the time counts that its bytes do not need. */
@@ -365,6 +365,14 @@ findings_note_place(struct sqt_findings *f, const struct sqt_job *job, const str
         sqt_ledger_request(f->ledger, xact->origin, job->source.record, xact->begin, (uint64_t)total, is_failure(xact));
 }
 
+/* A trace or log may say any times: their sum ends at 584 years. */
+static void
+findings_sum(uint64_t *sum, int64_t ns)
+{
+    if (__builtin_add_overflow(*sum, (uint64_t)ns, sum))
+        *sum = UINT64_MAX;
+}
+
 /* A request that only a log knows: how long it took, and names.  How long a tunnel was open says nothing of waiting. */
 static void
 findings_logged(struct sqt_findings *f, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
@@ -376,7 +384,7 @@ findings_logged(struct sqt_findings *f, const struct sqt_xact *xact, const struc
         return;
     }
     ++f->felt.requests;
-    f->felt.total_ns += (uint64_t)total;
+    findings_sum(&f->felt.total_ns, total);
     for (unsigned look = 0; sqt_looks[look]; ++look)
         if (sqt_looks[look]->of_log && sqt_looks[look]->request)
             sqt_looks[look]->request(f->looking[look], xact, fact, total);
@@ -384,8 +392,8 @@ findings_logged(struct sqt_findings *f, const struct sqt_xact *xact, const struc
         ++f->logged.untimed;
         return;
     }
-    f->total_ns += (uint64_t)total;
-    f->slow_ns += (uint64_t)sqt_finding_slow(xact, total);
+    findings_sum(&f->total_ns, total);
+    findings_sum(&f->slow_ns, sqt_finding_slow(xact, total));
     sqt_distribution_add(&f->set, &f->totals, total);
     sqt_when_add(&f->when, SQT_SERIES_ALL, xact->begin, (uint64_t)total, 1);
 }
@@ -413,12 +421,12 @@ findings_request(void *context, const struct sqt_xact *xact)
     const int64_t total = findings_felt(row, xact);
     findings_note_place(f, job, xact, total);
     ++f->felt.requests;
-    f->felt.total_ns += (uint64_t)total;
+    findings_sum(&f->felt.total_ns, total);
     LOOK_AT(f, request, xact, fact, total);
     struct sqt_subject *subjects[SQT_FINDING_BYS];
     sqt_findings_subjects(f, xact, row, subjects);
-    f->total_ns += (uint64_t)total;
-    f->slow_ns += (uint64_t)sqt_finding_slow(xact, total);
+    findings_sum(&f->total_ns, total);
+    findings_sum(&f->slow_ns, sqt_finding_slow(xact, total));
     sqt_distribution_add(&f->set, &f->totals, total);
     sqt_when_add(&f->when, SQT_SERIES_ALL, xact->begin, (uint64_t)total, 1);
     findings_count(f, subjects, xact->begin, total);

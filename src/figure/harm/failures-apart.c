@@ -104,6 +104,12 @@ apart_parent(const struct sqt_failed_requests *all, const struct sqt_failure *x,
             all->peers.count > 1 ? "cache_peers" : parent->name);
 }
 
+static const char *
+apart_all(const struct sqt_failure *x, uint64_t of)
+{
+    return of == x->count ? "All" : "Nearly all";
+}
+
 void
 sqt_failed_apart_tell(const struct sqt_failed_requests *all, const struct sqt_failure *x, struct sqt_told *told)
 {
@@ -114,14 +120,14 @@ sqt_failed_apart_tell(const struct sqt_failed_requests *all, const struct sqt_fa
     if (its && is_apart(all, x, a->of_method, its, METHOD_SHARE)) {
         apart_parent(all, x, parent);
         snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                 " All of them are %s, which %.0f %% of all requests are.%s", a->method,
+                 " %s of them are %s, which %.0f %% of all requests are.%s", apart_all(x, a->of_method), a->method,
                  100.0 * (double)its / (double)all->requests, parent);
     }
     used = strlen(told->sentence);
     if (sqt_failed_worker(all, x) >= 0)
         snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                 " All of them are in worker %d, which has %.0f %% of all requests.", a->worker,
-                 100.0 * (double)all->workers[a->worker] / (double)all->requests);
+                 " %s of them are in worker %d, which has %.0f %% of all requests.", apart_all(x, a->of_worker),
+                 a->worker, 100.0 * (double)all->workers[a->worker] / (double)all->requests);
 }
 
 /* Adds what one server's failures are to the sum of several servers'. */

@@ -716,6 +716,15 @@ is_row_of_refusals(const struct sqt_failed_requests *all, const struct sqt_failu
             (run->status >= 400 && (is_a_peer(all, server) || ODD * run->odd >= (ODD - 1) * run->count)));
 }
 
+/* Whether the server of that name answers other methods well.  Answers to CONNECT count for their method only. */
+static int
+failures_answers_others(struct sqt_failed_requests *all, const struct sqt_failure *x, const char *name,
+                        const char *method)
+{
+    const struct sqt_failure *const server = sqt_failure_get(all, SQT_FAILED_REFUSED, name);
+    return server->answered > (strcmp(method, "CONNECT") == 0 ? 0 : x->answered);
+}
+
 static void
 failures_tell_refused(struct sqt_failed_requests *all, struct sqt_tolds *tolds, const struct sqt_failure *x)
 {
@@ -737,12 +746,13 @@ failures_tell_refused(struct sqt_failed_requests *all, struct sqt_tolds *tolds, 
     told->until = run->until;
     told->pattern = SQT_PATTERN_ONCE;
     told->requests = told->failures = run->count;
-    sqt_told_print(told->sentence,
-                   "From %.1f s to %.1f s of the trace, %s answered %llu requests%s in a row with %s, at last %u, and "
-                   "none in another way.%s",
-                   (double)run->since / 1e9, (double)run->until / 1e9, *told->culprit ? told->culprit : "a server",
-                   (unsigned long long)run->count, with, run->status < 400 ? "a redirect" : "an error", run->status,
-                   method ? " It answers other requests well meanwhile." : "");
+    sqt_told_print(
+        told->sentence,
+        "From %.1f s to %.1f s of the trace, %s answered %llu requests%s in a row with %s, at last %u, and "
+        "none in another way.%s",
+        (double)run->since / 1e9, (double)run->until / 1e9, *told->culprit ? told->culprit : "a server",
+        (unsigned long long)run->count, with, run->status < 400 ? "a redirect" : "an error", run->status,
+        method && failures_answers_others(all, x, name, method) ? " It answers other requests well meanwhile." : "");
     sqt_told_print(told->advice, "%s", failures_refused_advice(run->status));
     sqt_told_print(told->command, "%s", w->command);
 }

@@ -21,6 +21,11 @@
 #define KIDS 32
 /* Questions of a queue that are kept until nothing asked earlier can be answered. */
 #define KEPT 16384
+/* The same of all queues, beside the first ones of each: 24 MiB.  A trace may have many workers and services. */
+#define KEPT_FIRST 256
+#define KEPT_OF_ALL (1u << 20)
+/* Servers of all queues that are replayed, with all numbers that are tried: 32 MiB. */
+#define LANES_OF_ALL (1u << 22)
 #define LEAST 5000               /* questions */
 #define OVERLOADED 0.9           /* busy share of all servers */
 #define SLOTS_MOST 4096          /* servers that are tried */
@@ -46,6 +51,7 @@ struct service {
     int64_t now;   /* children; 0: not known yet, -1: cannot be known */
     int64_t slots; /* questions that a child takes at once */
     int too_many;  /* of both together */
+    int no_room;   /* for the servers of all its queues */
     unsigned values[VALUES], value_count;
     struct sqt_distribution waits[VALUES];
     double wait_ns[VALUES];
@@ -62,6 +68,7 @@ struct sqt_whatif_children {
     struct sqt_settings settings;
     struct sqt_names names;
     struct sqt_distributions set;
+    unsigned kept, lanes; /* room of all queues beyond their first ones; servers of all of them */
 };
 
 struct sqt_whatif_children *
@@ -157,12 +164,31 @@ children_values(struct sqt_whatif_children *c, struct service *s)
 
 /* ---- replaying ---- */
 
+/* Makes the servers of a queue, unless it has them.  Returns 0 if there is no room for them. */
+static int
+children_serve(struct sqt_whatif_children *c, struct service *s, struct queue *q)
+{
+    unsigned count = (unsigned)(s->now * s->slots);
+    if (q->today.count)
+        return 1;
+    for (unsigned v = 0; v < s->value_count; ++v)
+        count += s->values[v] * (unsigned)s->slots;
+    if (count > LANES_OF_ALL - c->lanes) {
+        s->now = -1;
+        s->no_room = 1;
+        return 0;
+    }
+    c->lanes += count;
+    sqt_lanes_init(&q->today, (unsigned)(s->now * s->slots));
+    for (unsigned v = 0; v < s->value_count; ++v)
+        sqt_lanes_init(&q->lanes[v], s->values[v] * (unsigned)s->slots);
+    return 1;
+}
+
 static void
 children_replay_one(struct sqt_whatif_children *c, struct service *s, struct queue *q, const struct question *question)
 {
     unsigned busy = 0;
-    if (!q->today.count)
-        sqt_lanes_init(&q->today, (unsigned)(s->now * s->slots));
     for (unsigned i = 0; i < q->today.count; ++i)
         busy += q->today.free_at[i] > question->begin;
     sqt_lanes_take(&q->today, question->begin, question->service);
@@ -170,8 +196,6 @@ children_replay_one(struct sqt_whatif_children *c, struct service *s, struct que
     *(many ? &s->many_ns : &s->few_ns) += (double)question->service;
     *(many ? &s->many : &s->few) += 1;
     for (unsigned v = 0; v < s->value_count; ++v) {
-        if (!q->lanes[v].count)
-            sqt_lanes_init(&q->lanes[v], s->values[v] * (unsigned)s->slots);
         const int64_t starts = sqt_lanes_take(&q->lanes[v], question->begin, question->service);
         const int64_t wait = starts + question->service - question->begin;
         s->wait_ns[v] += (double)wait;
@@ -189,7 +213,7 @@ children_replay(struct sqt_whatif_children *c, struct service *s, struct queue *
         if (s->now > 0)
             children_values(c, s);
     }
-    for (unsigned i = 0; s->now > 0 && i < count; ++i)
+    for (unsigned i = 0; s->now > 0 && children_serve(c, s, q) && i < count; ++i)
         children_replay_one(c, s, q, &q->kept[i]);
     q->count -= count;
     memmove(q->kept, q->kept + count, q->count * sizeof(*q->kept));
@@ -235,6 +259,21 @@ children_service(struct sqt_whatif_children *c, const union sqt_cell *row, const
     return s;
 }
 
+/* For one more question. */
+static void
+children_make_room(struct sqt_whatif_children *c, struct service *s, struct queue *q)
+{
+    if (q->count < q->room)
+        return;
+    if (q->room && q->room > KEPT_OF_ALL - c->kept) {
+        children_replay(c, s, q, q->count / 2);
+        return;
+    }
+    c->kept += q->room;
+    q->room = q->room ? 2 * q->room : KEPT_FIRST;
+    q->kept = sqt_resized(q->kept, q->room * sizeof(*q->kept));
+}
+
 void
 sqt_whatif_children_wait(struct sqt_whatif_children *c, const struct sqt_wait *wait)
 {
@@ -249,10 +288,7 @@ sqt_whatif_children_wait(struct sqt_whatif_children *c, const struct sqt_wait *w
     struct queue *const q = &s->queues[wait->origin->identity.kid % KIDS];
     if (sqt_names_is_others(&s->named))
         return;
-    if (q->count == q->room) {
-        q->room = q->room ? 2 * q->room : 256;
-        q->kept = sqt_resized(q->kept, q->room * sizeof(*q->kept));
-    }
+    children_make_room(c, s, q);
     const int64_t queue = WAIT(queue_ns).number, service = WAIT(service_ns).number;
     q->kept[q->count++] = (struct question){wait->begin, wait->begin + queue, service};
     ++s->count;
@@ -284,6 +320,8 @@ children_refusal(const struct service *s, double off, char *text, size_t size)
         snprintf(text, size, "fewer than %d questions", LEAST);
     else if (s->too_many)
         snprintf(text, size, "it can have more than %d questions at once, and no more are replayed", SLOTS_MOST);
+    else if (s->no_room)
+        snprintf(text, size, "there are too many workers and services for all to be replayed");
     else if (s->now < 0)
         snprintf(text, size,
                  "no question waited for a free one, so the trace does not show how many there are, and more "
@@ -404,6 +442,16 @@ sqt_whatif_children_advice(struct sqt_whatif_children *c, const char *who, doubl
     return 1;
 }
 
+/* How many servers a queue has. */
+static unsigned
+children_lanes(const struct queue *q)
+{
+    unsigned count = q->today.count;
+    for (unsigned v = 0; v < VALUES; ++v)
+        count += q->lanes[v].count;
+    return count;
+}
+
 static void
 children_finish_service(struct sqt_whatif_children *c, struct service *s, int wanted)
 {
@@ -412,6 +460,7 @@ children_finish_service(struct sqt_whatif_children *c, struct service *s, int wa
         children_rows(c, s);
     for (unsigned k = 0; k < KIDS; ++k) {
         free(s->queues[k].kept);
+        c->lanes -= children_lanes(&s->queues[k]);
         sqt_lanes_free(&s->queues[k].today);
         for (unsigned v = 0; v < VALUES; ++v)
             sqt_lanes_free(&s->queues[k].lanes[v]);

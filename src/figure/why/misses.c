@@ -135,7 +135,7 @@ sqt_misses_take(struct sqt_tolds *tolds, const char *server, uint64_t servers, u
             continue;
         const int large = (double)ns * 100 >= (double)*weight * LARGE;
         *weight -= servers < *weight ? servers : *weight;
-        *weight = large && *weight >= ns ? ns - 1 : *weight;
+        *weight = large && ns && *weight >= ns ? ns - 1 : *weight;
     }
 }
 

@@ -81,8 +81,8 @@ resent_add(struct resent *r, struct sqt_tolds *tolds, const char *cause, const s
         sqt_tolds_add(tolds, cause, harm, failures * (uint64_t)SQT_FAILURE_NS + sqt_told_ns(sum->ns));
     if (!told)
         return NULL;
-    told->since = probe.since - (int64_t)(sum->ns / (double)sum->connections);
-    told->since = told->since > 0 ? told->since : 0;
+    const double since = (double)probe.since - sum->ns / (double)sum->connections; /* a trace may say any time */
+    told->since = since > 0 ? (int64_t)since : 0;
     told->until = probe.until;
     told->pattern = probe.pattern;
     told->failures = failures;

@@ -226,6 +226,8 @@ named_search(struct named_search *n, struct named_ids *ids, struct named_block *
         const struct sqt_index_block *const from = below ? &blocks[n->lower - 1] : NULL;
         named_list(n, from ? from->part : 0, from ? from->at + from->size : 0, NAMED_EMPTY_MOST * index->stride,
                    above ? &blocks[n->upper - 1] : NULL);
+        if (n->count == n->most)
+            return NAMED_UNSURE; /* there may be more */
         result = named_bisect(n, ids, &at);
         below |= n->lower != 0;
         above |= n->upper <= n->count;
