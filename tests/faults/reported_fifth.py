@@ -29,7 +29,7 @@ FIFTH = [Trouble(*row) for row in (
     ("large-fail", clients.large_fail, GITHUB + "netom/pyicap/issues/30", r"clamav",
      r"\blarge|(more than|above|over|from) \S+ KB|KB (or|and) more|longer", "a third of the misses: 500", fail(100)),
     ("too-small", servers.too_small, GITHUB + "squid-cache/squid/pull/875",
-     r"cache_dir|min-size|minimum|cache|size|servers", r"min-size|minimum_object_size|\bsmall|not stored",
+     r"cache_dir|aufs|size", r"min-size|minimum_object_size|smaller than|small objects|too small to|(not|never) (stored|kept)",
      "repeats are misses: 100 ms", slow(70, 100)),
     ("plain-to-tls", clients.plain_to_tls, GITHUB + "psf/requests/issues/5384", r"https_port|client|TLS",
      r"TLS.*(HTTP|plain|clear)|(HTTP|plain|clear).*TLS", "a fifth: no answer", refused(60)),
