@@ -52,13 +52,13 @@ def forbidden(scene):
 def kept_redirects(scene):
     """The first origin redirects to the second, which has the same files.  A Store-ID helper has one ID for both, so that
     whoever follows gets the redirect again, of the cache.  Every fourth request is for one of them."""
-    scene.conf += "store_id_program %s\nstore_id_children 2 startup=2\n" % program(scene, "mirrors", MIRRORS)
+    scene.conf += "store_id_program %s\nstore_id_children 8 startup=8\n" % program(scene, "mirrors", MIRRORS)
     scene.traffic.site = lambda n, chance: scene.origins[2 + n % 3].url
     made = scene.traffic.requests
 
     def follows(due, n):
         return [[due, "GET", "http://a.o1.test:8000/size=0;status=301/f%d" % n, [], 0, {}]] + [
-            [due + 0.2 * again, "GET", "http://b.o2.test:8000/size=9000/f%d" % n, [], 0, {}] for again in (1, 2, 3)]
+            [due + 0.21 * again, "GET", "http://b.o2.test:8000/size=9000/f%d" % n, [], 0, {}] for again in (1, 2, 3)]
     scene.traffic.requests = lambda seconds: sorted(
         made(seconds) + [request for n in range(5 * (seconds - 2)) for request in follows(1 + n / 5, n)],
         key=lambda request: request[0])
