@@ -135,6 +135,7 @@ struct sqt_xact {
     int put_off;               /* Squid put off accepts in accept_wait */
     int64_t unparsed;          /* bytes had come, but no request: ns since the first of them; SQT_MISSING: not so */
     uint32_t neighbor;         /* definition (peer): who answered last whether it has the object; UINT32_MAX: nobody */
+    int turned_away;           /* the same, and its begin is in the pass of the event loop that read the last of them */
     uint32_t neighbors_heard[SQT_HEARD]; /* definitions (peer): the first that answered */
     uint32_t neighbors_heard_count;      /* all that did, which may be more */
     uint32_t neighbors_asked;            /* answers that Squid expected */

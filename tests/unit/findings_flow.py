@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What findings say of requests that fail without a 5xx, of what flows, and of what hangs, computed anew."""
 
+import bisect
 import re
 
 from findings_looks import failures, harm, made_by_squid
@@ -33,15 +34,24 @@ def is_cut(r, came, made, outcome="aborted"):
 
 
 def without_request(trace):
-    """Whether bytes had come for a request, but no whole one, and its client waited for half a second."""
-    reads = {}
-    for row in trace.events("CLIENT_READ", "REQUEST_PARSED"):
-        reads.setdefault((row["ring"], row["id"]), []).append((number(row["time_s"]), row["event"]))
+    """Whether bytes had come for a request, but no whole one, and its client waited for half a second; or they were read in the
+    pass of the event loop in which it ended."""
+    reads, passes = {}, {}
+    for row in trace.events("CLIENT_READ", "REQUEST_PARSED", "WAIT_BEGIN", "WAIT_END"):
+        if row["event"].startswith("WAIT_"):
+            passes.setdefault(row["ring"], []).append((number(row["time_s"]), row["event"]))
+        else:
+            reads.setdefault((row["ring"], row["id"]), []).append((number(row["time_s"]), row["event"]))
+
+    def is_turned_away(r, read):
+        waits = passes.get(r.row["ring"], [])
+        last = bisect.bisect_right(waits, (r.begin, "WAIT_END")) - 1
+        return last >= 0 and waits[last][1] == "WAIT_END" and read >= waits[last][0]
 
     def is_without(r):
         before = [row for row in reads.get(r.conn, ()) if row[0] <= r.begin]
         since = max((i + 1 for i, (_, event) in enumerate(before) if event == "REQUEST_PARSED"), default=0)
-        return before[since:] and r.begin - before[since][0] >= 500 * MS
+        return before[since:] and (r.begin - before[since][0] >= 500 * MS or is_turned_away(r, before[-1][0]))
     return is_without
 
 
