@@ -1000,7 +1000,7 @@ first_bytes_are_not_taken(void **state)
     }
 }
 
-/* A service fails for replies of 20 KB and more; or for each third one, of any size. */
+/* A service fails for replies of 22 KB and more; or for each third one, of any size. */
 static void
 a_service_fails_for_large_replies(void **state)
 {
@@ -1011,7 +1011,7 @@ a_service_fails_for_large_replies(void **state)
             const uint64_t xact = begin();
             PUT(now, CONNECT_REUSED, xact, 50, 1);
             PART(PART_SERVER, 0, 0, ORIGIN_1);
-            PUT(now, SERVER_READ, xact, 1024 * (1 + i % 30), 0);
+            PUT(now, SERVER_READ, xact, 1024 * (2 + i % 30), 0);
             PUT(now, ADAPT_BEGIN, xact, 0, 0);
             PUT(now, ADAPT_SERVICE, xact, 0, 1);
             if (fails)
@@ -1025,7 +1025,7 @@ a_service_fails_for_large_replies(void **state)
         find();
         assert_cause("failed_service", "scanner", 30);
         assert_int_equal(strstr(TEXT(0, sentence),
-                                "had replies of 20.7 KB or more, and 0 of the requests that did not fail "
+                                "had replies of 21.7 KB or more, and 0 of the requests that did not fail "
                                 "had.") != NULL,
                          !any);
     }
