@@ -347,6 +347,8 @@ sqt_client_add(struct sqt_process_state *process, struct sqt_xact *xact, int64_t
     if (unparsed != SQT_MISSING) {
         xact->unparsed = now - unparsed;
         xact->sending = client->last_read - unparsed;
+        const int64_t polled = sqt_loop_since_poll(process, now);
+        xact->turned_away = polled != SQT_MISSING && client->last_read >= now - polled;
     }
     xact->accept_wait = client->accept_wait;
     client->accept_wait = SQT_MISSING;

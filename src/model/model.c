@@ -123,6 +123,7 @@ static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
     [SQT_EV_SWAPOUT_WRITTEN] = {sqt_swap_done},
     [SQT_EV_SWAPOUT_CLOSE] = {sqt_swap_close},
     [SQT_EV_SWAPOUT_CLOSED] = {sqt_swap_closed},
+    [SQT_EV_SWAP_REFUSED] = {sqt_xact_not_taken},
     [SQT_EV_UNLINK] = {sqt_unlink},
     [SQT_EV_UNLINKED] = {sqt_unlinked},
     [SQT_EV_START] = {model_setup},

@@ -120,6 +120,7 @@ struct sqt_xact {
     int64_t read_parts[SQT_IO_PARTS]; /* ns of the blocks that it waited for */
     uint64_t object;                  /* 0 without a look-up */
     int64_t size, sent;               /* bytes */
+    int not_taken;                    /* no cache_dir took the object that it fetched, though it may be stored */
     int64_t fetched;                  /* bytes read from servers until it ended */
     int64_t read_last;                /* when the last of them were; SQT_MISSING: there are none */
     int reply_source;                 /* enum sqt_reply_source of the last reply that was ready, -1: none was */
@@ -134,6 +135,7 @@ struct sqt_xact {
     int tls_before;            /* client_tls was before begin */
     int put_off;               /* Squid put off accepts in accept_wait */
     int64_t unparsed;          /* bytes had come, but no request: ns since the first of them; SQT_MISSING: not so */
+    int turned_away;           /* the same, and its begin is in the pass of the event loop that read the last of them */
     uint32_t neighbor;         /* definition (peer): who answered last whether it has the object; UINT32_MAX: nobody */
     uint32_t neighbors_heard[SQT_HEARD]; /* definitions (peer): the first that answered */
     uint32_t neighbors_heard_count;      /* all that did, which may be more */

@@ -166,6 +166,16 @@ sqt_xact_denied(struct sqt_process_state *process, int64_t now, const struct sqt
         xact->denied_by = (uint32_t)record->arg;
 }
 
+void
+sqt_xact_not_taken(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now;
+    (void)more;
+    struct sqt_xact *const xact = record->aux ? xacts_find(process, record->id) : NULL;
+    if (xact)
+        xact->not_taken = 1;
+}
+
 static void
 apply(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, unsigned event)
 {

@@ -13,7 +13,9 @@ Run as a program (load.py PLAN RESULTS); PLAN is a file of JSON:
               over which the header is sent, "pace": over which the body is, "half": the client ends its side of
               the connection after its request, "rate": bytes a second that this one takes at most, on a connection of
               its own, "whole": what a tunnel waited lasts until the body inside is here, "listens": in the tunnel the
-              server speaks first, "unused": a tunnel that is closed as soon as it is open}
+              server speaks first, "unused": a tunnel that is closed as soon as it is open, "proxied": the address of the
+              client that a load balancer names in a header of the PROXY protocol, on a connection for this request,
+              "plain": no TLS, though the proxy speaks it}
     once      a connection for each request; else idle connections serve again
     silent    so many clients connect, say nothing until they are put out, and come again
     tls       the proxy speaks TLS; "1.2": clients know no later version
@@ -50,7 +52,7 @@ class Pool:
             if plan["tls"] == "1.2":
                 self.context.maximum_version = ssl.TLSVersion.TLSv1_2
 
-    async def get(self, rate=0):
+    async def get(self, rate=0, plain=False):
         """A connection, and whether it has served before.  rate: of a client that takes so many bytes a second."""
         while self.idle and not rate:
             reader, writer = self.idle.pop()
@@ -68,8 +70,9 @@ class Pool:
         self.opened += 1
         await asyncio.get_running_loop().sock_connect(sock, tuple(self.plan["proxy"]))
         limit = 2048 if rate else 1 << 16
-        reader, writer = await asyncio.open_connection(sock=sock, limit=limit, ssl=self.context,
-                                                       server_hostname="proxy" if self.context else None)
+        context = None if plain else self.context
+        reader, writer = await asyncio.open_connection(sock=sock, limit=limit, ssl=context,
+                                                       server_hostname="proxy" if context else None)
         return reader, writer, False
 
     def put(self, reader, writer, keep):
@@ -136,6 +139,8 @@ async def send(pool, request, reader, writer):
         writer.write(b"\x16\x03\x01\x00\x80\x01\x00\x00\x7c\x03\x03" + b"\x11" * 122)
         return None
     more = request[5] if len(request) > 5 else {}
+    if "proxied" in more:
+        writer.write(b"PROXY TCP4 %s 127.0.0.1 40000 3128\r\n" % more["proxied"].encode())
     lines = ["%s %s HTTP/1.1" % (method, url), "Host: " + (url if method == "CONNECT" else url.split("/")[2])] + headers
     head = ("\r\n".join(lines + (["Content-Length: %d" % sends] if sends else [])) + "\r\n\r\n").encode()
     for n in range(9 if more.get("header") else 0):
@@ -215,9 +220,10 @@ async def tunnel(reader, writer, authority, more, times):
 
 async def one(pool, request, times):
     """(status, bytes, end) of a request; once more where a kept connection was closed meanwhile."""
+    more = request[5] if len(request) > 5 else {}
     while True:
         try:
-            reader, writer, used = await pool.get(request[5].get("rate", 0) if len(request) > 5 else 0)
+            reader, writer, used = await pool.get(more.get("rate", 0), more.get("plain", False))
         except OSError:
             return 0, 0, "refused"
         try:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What findings say of requests that fail without a 5xx, of what flows, and of what hangs, computed anew."""
 
+import bisect
 import re
 
 from findings_looks import failures, harm, made_by_squid
@@ -33,15 +34,24 @@ def is_cut(r, came, made, outcome="aborted"):
 
 
 def without_request(trace):
-    """Whether bytes had come for a request, but no whole one, and its client waited for half a second."""
-    reads = {}
-    for row in trace.events("CLIENT_READ", "REQUEST_PARSED"):
-        reads.setdefault((row["ring"], row["id"]), []).append((number(row["time_s"]), row["event"]))
+    """Whether bytes had come for a request, but no whole one, and its client waited for half a second; or they were read in the
+    pass of the event loop in which it ended."""
+    reads, passes = {}, {}
+    for row in trace.events("CLIENT_READ", "REQUEST_PARSED", "WAIT_BEGIN", "WAIT_END"):
+        if row["event"].startswith("WAIT_"):
+            passes.setdefault(row["ring"], []).append((number(row["time_s"]), row["event"]))
+        else:
+            reads.setdefault((row["ring"], row["id"]), []).append((number(row["time_s"]), row["event"]))
+
+    def is_turned_away(r, read):
+        waits = passes.get(r.row["ring"], [])
+        last = bisect.bisect_right(waits, (r.begin, "WAIT_END")) - 1
+        return last >= 0 and waits[last][1] == "WAIT_END" and read >= waits[last][0]
 
     def is_without(r):
         before = [row for row in reads.get(r.conn, ()) if row[0] <= r.begin]
         since = max((i + 1 for i, (_, event) in enumerate(before) if event == "REQUEST_PARSED"), default=0)
-        return before[since:] and r.begin - before[since][0] >= 500 * MS
+        return before[since:] and (r.begin - before[since][0] >= 500 * MS or is_turned_away(r, before[-1][0]))
     return is_without
 
 
@@ -415,9 +425,40 @@ def hanging(trace, finding):
     return harm(trace, sum(its), len(its), since=min(begun), until=trace.length)
 
 
+# ---- what the cache has, or has not ----
+
+def not_taken(trace, _):
+    """Objects that no cache_dir took when they were fetched, and that are fetched again."""
+    refused = {(row["ring"], row["id"]) for row in trace.events("SWAP_REFUSED") if row["aux"] == "1"}
+    came, sent, its = fetched(trace), {}, []
+    for r in trace.requests:
+        if r.row["object"] == "-" or r.row["outcome"] != "complete":
+            continue
+        if r.row["miss_reason"] == "absent" and r.row["class"] in ("miss", "refresh_miss") and r.row["size_bytes"] != "-" and \
+                sent.get(r.row["object"], r.begin + 1) <= r.begin:
+            its.append(r)
+        if came.get(r.key, 0) > 0:
+            sent[r.row["object"]] = r.end if r.key in refused else float("inf")
+    if not its:
+        return {"requests of objects that were not taken": 20}
+    return harm(trace, sum(r.ns(*CONNECT, *ANSWER) for r in its), len(its), since=its[0].begin, until=its[-1].end)
+
+
+def kept_redirects(trace, finding):
+    """Hits that are redirects, of requests that got an ID."""
+    named = {(row["ring"], row["xid"]) for row in trace.waits if row["who"] == finding["culprit"] and row["outcome"] == "ok"}
+    hits = ("mem_hit", "disk_hit", "ims_hit", "negative_hit", "refresh_hit")
+    its = [r for r in trace.requests if r.key in named and r.row["class"] in hits and
+           r.row["status"] in ("301", "302", "303", "307", "308")]
+    if not its:
+        return {"redirects": 20}
+    return harm(trace, sum(r.felt for r in its), len(its), len(its), share=False, since=its[0].begin, until=its[-1].end)
+
+
 CAUSES = {
     **{cause: otherwise for cause in ("cut_replies", "denied", "redirected", "refused_requests", "failed_client_tls",
                                       "timed_out", "adapted", "no_request", "half_answers", "tunnel_timeouts")},
+    "not_taken": not_taken, "kept_redirects": kept_redirects,
     "server_refuses": server_refuses, "silent_tunnels": silent_tunnels, "closed_tunnels": closed_tunnels,
     "asked": asked, "full_line": full_line,
     "dead_ip_version": dead_ip_version, "dying_children": dying_children, "over_limit": over_limit, "pipelined": pipelined,

@@ -271,6 +271,31 @@ squid_conf_forbids_hits_of_several(void **state)
     assert_non_null(strstr(TEXT(0, sentence), " Servers take 30.0 ms for each, again and again."));
 }
 
+/* Each request gets an ID of a Store-ID helper.  Hits are redirects, or one in three is; or the helper gives no ID. */
+static void
+redirects_have_store_ids(void **state)
+{
+    (void)state;
+    for (unsigned test = 0; test < 3; ++test) {
+        for (unsigned i = 0; i < 120; ++i) {
+            const uint64_t xact = begin();
+            PUT(now, HELPER_BEGIN, xact, xact, STORE_ID);
+            PUT(now += MS, HELPER_END, xact, xact, test == 2 ? SQT_WAIT_ERR : SQT_WAIT_OK);
+            PART(PART_HELPER, (uint64_t)now - MS, 0, 0);
+            end(xact, MEM_HIT, test == 1 && i % 3 ? 200 : 301, 5000, 0);
+        }
+        if (test) {
+            assert_not("kept_redirects");
+            continue;
+        }
+        find();
+        assert_string_equal(TEXT(0, cause), "kept_redirects");
+        assert_string_equal(TEXT(0, culprit), "store_id ids");
+        assert_int_equal(NUMBER(0, failures), 120);
+        assert_non_null(strstr(TEXT(0, sentence), "120 of 120 requests got a redirect (301) from the cache"));
+    }
+}
+
 /* A Store-ID helper is asked for each request, and nothing is a hit; then one request in ten is. */
 static void
 store_ids_find_nothing(void **state)
@@ -432,6 +457,7 @@ main(void)
                                        SCRIPT_TEST(squid_conf_forbids_hits),
                                        SCRIPT_TEST(squid_conf_forbids_hits_of_several),
                                        SCRIPT_TEST(store_ids_find_nothing),
+                                       SCRIPT_TEST(redirects_have_store_ids),
                                        SCRIPT_TEST(nothing_may_be_stored),
                                        SCRIPT_TEST(clients_leave_at_once),
                                        SCRIPT_TEST(what_expired_comes_again)};

@@ -213,7 +213,9 @@ connections_fail_for_a_reason(void **state)
         {EHOSTUNREACH, "failed_connect", "because there is no route to origin-2.", "ip route get"},
         {EADDRNOTAVAIL, "no_local_port", "because no local port is free for connections to origin-2.",
          "ip_local_port_range"},
-        {EPERM, "failed_connect", "because this machine does not let Squid connect to origin-2.", "firewall"},
+        {EPERM, "failed_connect",
+         "because this machine does not let Squid connect to origin-2 (permission is denied: EACCES or EPERM).",
+         "firewall"},
         {ETIMEDOUT, "failed_connect", "because connections to origin-2 timed out", "connect_timeout"},
         {ENOBUFS, "failed_connect", "because connections to origin-2 failed at once", "connect_timeout"},
     };
@@ -962,6 +964,104 @@ no_request_comes(void **state)
     }
 }
 
+/* Each third connection begins with bytes that Squid does not take: it closes it at once.  Or the client does: then the loop turns
+ * before the connection is closed. */
+static void
+first_bytes_are_not_taken(void **state)
+{
+    (void)state;
+    for (unsigned left = 0; left < 2; ++left) {
+        for (unsigned i = 0; i < 60; ++i) {
+            const uint64_t conn = 1000 + i;
+            now = (int64_t)(++number) * 1000 * MS;
+            PUT(now, WAIT_BEGIN, 0, 0, 0);
+            PUT(now, WAIT_END, 0, 1, 0);
+            PUT(now, CONN_ACCEPT, conn, 14, 3128);
+            PART(PART_LISTENER, 0, UINT64_MAX, 1);
+            PUT(now += MS, CLIENT_READ, conn, 70, 0);
+            if (i % 3) {
+                PUT(now, REQUEST_PARSED, conn, 70, 0);
+                begin_xact(now, 100 + i, conn);
+                end(100 + i, 200, 0);
+            } else {
+                if (left) {
+                    PUT(now, WAIT_BEGIN, 0, 0, 0);
+                    PUT(now += MS, WAIT_END, 0, 1, 0);
+                }
+                PUT(now += MS / 10, XACT_BEGIN, SQT_UNNAMED | (5000 + i), conn, 0);
+                PUT(now, XACT_END, SQT_UNNAMED | (5000 + i), NONE, 0);
+                PART(PART_XACT_SIZES, 0, 0, 0);
+                PART(PART_XACT_FLAGS, 0, conn, 0);
+            }
+            PUT(now, CONN_CLOSE, conn, 0, 0);
+        }
+        find();
+        if (left) {
+            assert_string_equal(TEXT(0, cause), "healthy");
+            continue;
+        }
+        assert_cause("no_request", "http_port 3128", 20);
+        assert_non_null(strstr(TEXT(0, sentence),
+                               "Squid closed connections to http_port 3128 as soon as it had read the "
+                               "first bytes of the client, without an answer."));
+        assert_non_null(strstr(TEXT(0, advice), "send-proxy"));
+    }
+}
+
+/* A service fails for replies of 22 KB and more; or for each third one, of any size. */
+static void
+a_service_fails_for_large_replies(void **state)
+{
+    (void)state;
+    for (unsigned any = 0; any < 2; ++any) {
+        for (unsigned i = 0; i < 90; ++i) {
+            const int fails = any ? i % 3 == 0 : i % 30 >= 20;
+            const uint64_t xact = begin();
+            PUT(now, CONNECT_REUSED, xact, 50, 1);
+            PART(PART_SERVER, 0, 0, ORIGIN_1);
+            PUT(now, SERVER_READ, xact, 1024 * (2 + i % 30), 0);
+            PUT(now, ADAPT_BEGIN, xact, 0, 0);
+            PUT(now, ADAPT_SERVICE, xact, 0, 1);
+            if (fails)
+                PUT(now, ADAPT_FAILED, xact, 0, SQT_WAIT_FAILED);
+            PUT(now, ADAPT_END, xact, 0, 0);
+            if (fails)
+                failed(xact, 500);
+            else
+                end(xact, 200, 0);
+        }
+        find();
+        assert_cause("failed_service", "scanner", 30);
+        assert_int_equal(!strstr(TEXT(0, sentence), "They are large"), any);
+        if (!any)
+            assert_non_null(strstr(TEXT(0, sentence),
+                                   "had replies of 21.7 KB or more, and 0 of the requests that did not fail "
+                                   "had."));
+    }
+}
+
+/* One request in 10, or in 40, is not valid; the same since the second half. */
+static void
+requests_are_not_valid(void **state)
+{
+    (void)state;
+    for (unsigned test = 0; test < 3; ++test) {
+        for (unsigned i = 0; i < 400; ++i)
+            if (test < 2 ? i % (test ? 40 : 10) == 0 : i >= 200 && i % 40 == 0)
+                end(begin(), 400, SQT_XACT_ERROR_PAGE);
+            else
+                answered(ORIGIN_1, 200);
+        if (test == 1) {
+            assert_healthy();
+            assert_non_null(
+                strstr(TEXT(0, sentence), "Squid refused 10 of the requests (2.5 %) because they are not valid"));
+            continue;
+        }
+        find();
+        assert_cause("refused_requests", "requests or URLs that are not valid", test ? 5 : 40);
+    }
+}
+
 /* Squid looks into tunnels.  The client of each third says nothing, leaves in the handshake, or fails in it; leaves soon after
  * its hello, or without one; or at once, as a health check does. */
 static void
@@ -1490,6 +1590,9 @@ main(void)
                                        SCRIPT_TEST(answers_are_truncated),
                                        SCRIPT_TEST(no_answer_comes),
                                        SCRIPT_TEST(no_request_comes),
+                                       SCRIPT_TEST(first_bytes_are_not_taken),
+                                       SCRIPT_TEST(a_service_fails_for_large_replies),
+                                       SCRIPT_TEST(requests_are_not_valid),
                                        SCRIPT_TEST(no_handshake_of_clients),
                                        SCRIPT_TEST(checks_of_https_port),
                                        SCRIPT_TEST(a_helper_denies),

@@ -511,7 +511,7 @@ hosts_are_forged(void **state)
 
 /* An object of 10 KB, which its server takes 50 ms for. */
 static void
-fetch(uint64_t object)
+fetch_and_keep(uint64_t object, int kept)
 {
     const uint64_t xact = begin();
     PUT(now, CONNECT_REUSED, xact, 50, 1);
@@ -521,8 +521,34 @@ fetch(uint64_t object)
     PUT(now += 50 * MS, SERVER_READ, xact, 10000, 0);
     PUT(now, SERVER_HEADER, xact, 300, 200);
     PUT(now, SERVER_DONE, xact, 50, 0);
+    if (!kept)
+        PUT(now, SWAP_REFUSED, xact, UINT32_MAX, 1);
     end(xact, MISS, 200, 10000, object);
     script.records[script.count - 1].aux = SQT_MISS_ABSENT << SQT_XACT_MISS_SHIFT;
+}
+
+static void
+fetch(uint64_t object)
+{
+    fetch_and_keep(object, 1);
+}
+
+/* Forty objects of 10 KB are fetched twice, as no cache_dir takes them; or the second time only. */
+static void
+objects_are_not_taken(void **state)
+{
+    (void)state;
+    for (unsigned late = 0; late < 2; ++late) {
+        for (unsigned i = 0; i < 80; ++i)
+            fetch_and_keep(500 + i % 40, late && i < 40);
+        if (late) {
+            assert_first("cache_too_small", "cache");
+            continue;
+        }
+        assert_first("not_taken", "limits of cache_dir");
+        assert_int_equal(NUMBER(0, requests), 40);
+        assert_non_null(strstr(TEXT(0, sentence), "They have 9.77 KB to 9.77 KB, and no object at all was written"));
+    }
 }
 
 /* Forty objects are fetched, removed by clients, and fetched again. */
@@ -661,15 +687,24 @@ all_connections_are_lost_alike(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(headers_are_sent_slowly),   SCRIPT_TEST(headers_are_whole),
-        SCRIPT_TEST(squid_does_not_read),       SCRIPT_TEST(nobody_is_accepted),
-        SCRIPT_TEST(little_is_not_accepted),    SCRIPT_TEST(ftp_is_accepted),
-        SCRIPT_TEST(the_longest_is_told),       SCRIPT_TEST(all_workers_are_asked),
-        SCRIPT_TEST(a_server_never_says_else),  SCRIPT_TEST(a_server_refuses_one_method),
-        SCRIPT_TEST(workers_have_caches),       SCRIPT_TEST(objects_are_purged),
-        SCRIPT_TEST(what_interfaces_answer),    SCRIPT_TEST(one_method_fails),
-        SCRIPT_TEST(an_outage_is_of_no_method), SCRIPT_TEST(hosts_are_forged),
-        SCRIPT_TEST(fetched_as_it_was),         SCRIPT_TEST(all_connections_are_lost_alike)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(headers_are_sent_slowly),
+                                       SCRIPT_TEST(headers_are_whole),
+                                       SCRIPT_TEST(squid_does_not_read),
+                                       SCRIPT_TEST(nobody_is_accepted),
+                                       SCRIPT_TEST(little_is_not_accepted),
+                                       SCRIPT_TEST(ftp_is_accepted),
+                                       SCRIPT_TEST(the_longest_is_told),
+                                       SCRIPT_TEST(all_workers_are_asked),
+                                       SCRIPT_TEST(a_server_never_says_else),
+                                       SCRIPT_TEST(a_server_refuses_one_method),
+                                       SCRIPT_TEST(workers_have_caches),
+                                       SCRIPT_TEST(objects_are_purged),
+                                       SCRIPT_TEST(objects_are_not_taken),
+                                       SCRIPT_TEST(what_interfaces_answer),
+                                       SCRIPT_TEST(one_method_fails),
+                                       SCRIPT_TEST(an_outage_is_of_no_method),
+                                       SCRIPT_TEST(hosts_are_forged),
+                                       SCRIPT_TEST(fetched_as_it_was),
+                                       SCRIPT_TEST(all_connections_are_lost_alike)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

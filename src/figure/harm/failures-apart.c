@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * failures-apart.c - what nearly all requests of one failure have in common, and few others have: their method, or their worker;
- * and servers that fail alike.
+ * failures-apart.c - what nearly all requests of one failure have in common, and few others have: their method, their worker, or
+ * the size of their replies; and servers that fail alike.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/human.h"
 #include "failures.h"
 
 /* Nearly all of them, in %; they are so many at least, and so are all others. */
@@ -16,6 +17,10 @@
 #define METHOD_SHARE 50
 #define WORKER_SHARE 80
 #define METHODS 64
+/* A size sets them apart if that part of others has it at most, in %. */
+#define HARDLY_ANY 5
+#define SIZES_OCTAVE 16
+#define SIZES_FIRST 10 /* octave */
 /* So many servers that fail alike are told together, if each fails so often. */
 #define SEVERAL 3
 #define EACH 5
@@ -37,6 +42,44 @@ apart_worker(const struct sqt_xact *xact)
 {
     const struct sqt_identity *const its = &xact->origin->identity;
     return its->kid_kind == SQT_KID_WORKER && its->kid < SQT_FAILED_WORKERS ? (int)its->kid : -1;
+}
+
+/* Bytes with which a step begins: 2 to the power of sixteenths. */
+static double
+apart_bytes(unsigned step)
+{
+    static const double sixteenths[SIZES_OCTAVE] = {1.000000, 1.044274, 1.090508, 1.138789, 1.189207, 1.241858,
+                                                    1.296840, 1.354256, 1.414214, 1.476826, 1.542211, 1.610490,
+                                                    1.681793, 1.756252, 1.834008, 1.915207};
+    return (double)(UINT64_C(1) << (SIZES_FIRST + step / SIZES_OCTAVE)) * sixteenths[step % SIZES_OCTAVE];
+}
+
+/* The step of so many bytes. */
+static unsigned
+apart_size(int64_t bytes)
+{
+    if (bytes < INT64_C(1) << SIZES_FIRST)
+        return 0;
+    const unsigned octave = 63 - (unsigned)__builtin_clzll((unsigned long long)bytes) - SIZES_FIRST;
+    if (octave >= SQT_FAILED_SIZES / SIZES_OCTAVE)
+        return SQT_FAILED_SIZES - 1;
+    unsigned step = octave * SIZES_OCTAVE;
+    while (step + 1 < (octave + 1) * SIZES_OCTAVE && (double)bytes >= apart_bytes(step + 1))
+        ++step;
+    return step;
+}
+
+static void
+apart_add_size(uint32_t sizes[SQT_FAILED_SIZES], const struct sqt_xact *xact)
+{
+    if (xact->fetched > 0)
+        ++sizes[apart_size(xact->fetched)];
+}
+
+void
+sqt_failed_apart_well(struct sqt_failed_requests *all, const struct sqt_xact *xact)
+{
+    apart_add_size(all->sizes, xact);
 }
 
 void
@@ -62,6 +105,7 @@ sqt_failed_apart_add(struct sqt_failure *failure, const struct sqt_xact *xact)
     }
     a->of_method += strncmp(a->method, method, sizeof(a->method) - 1) == 0;
     a->of_worker += a->worker == apart_worker(xact);
+    apart_add_size(a->sizes, xact);
 }
 
 static uint64_t
@@ -110,6 +154,49 @@ apart_all(const struct sqt_failure *x, uint64_t of)
     return of == x->count ? "All" : "Nearly all";
 }
 
+/* From how many bytes on their replies are what hardly any other is; 0: sizes do not set them apart.  well: others that have
+ * as many. */
+static double
+apart_large(const struct sqt_failed_requests *all, const struct sqt_failure *x, uint64_t *well)
+{
+    uint64_t its = 0, others = 0, least = 0, all_others = 0;
+    for (unsigned i = 0; i < SQT_FAILED_SIZES; ++i) {
+        its += x->apart.sizes[i];
+        all_others += all->sizes[i];
+    }
+    unsigned step = SQT_FAILED_SIZES;
+    while (step && 100 * least < NEARLY_ALL * its) {
+        least += x->apart.sizes[--step];
+        others += all->sizes[step];
+    }
+    *well = others;
+    return step && its >= LEAST && 100 * its >= NEARLY_ALL * x->count && all_others >= OTHERS &&
+                   100 * others <= HARDLY_ANY * all_others
+               ? apart_bytes(step)
+               : 0;
+}
+
+/* A service that has read all of a reply, and fails: its size may be why. */
+static void
+apart_size_tell(const struct sqt_failed_requests *all, const struct sqt_failure *x, struct sqt_told *told)
+{
+    char bytes[SQT_HUMAN_ROOM];
+    uint64_t well = 0;
+    const size_t used = strlen(told->sentence);
+    const double large = x->at == SQT_FAILED_SERVICE ? apart_large(all, x, &well) : 0;
+    if (large <= 0)
+        return;
+    snprintf(
+        told->sentence + used, sizeof(told->sentence) - used,
+        " They are large: nearly all of them had replies of %s or more, and %llu of the requests that did not fail "
+        "had.",
+        sqt_human_bytes(bytes, large), (unsigned long long)well);
+    sqt_told_print(told->advice,
+                   "Ask that service by hand for a reply of that size, and look for a limit of it in its own "
+                   "settings, and at its log. adaptation_access: leave out what it cannot take. icap_service: "
+                   "bypass=1 goes on without it.");
+}
+
 void
 sqt_failed_apart_tell(const struct sqt_failed_requests *all, const struct sqt_failure *x, struct sqt_told *told)
 {
@@ -123,6 +210,7 @@ sqt_failed_apart_tell(const struct sqt_failed_requests *all, const struct sqt_fa
                  " %s of them are %s, which %.0f %% of all requests are.%s", apart_all(x, a->of_method), a->method,
                  100.0 * (double)its / (double)all->requests, parent);
     }
+    apart_size_tell(all, x, told);
     used = strlen(told->sentence);
     if (sqt_failed_worker(all, x) >= 0)
         snprintf(told->sentence + used, sizeof(told->sentence) - used,

@@ -11,7 +11,7 @@
 /* Who waits for the next bytes of a server until its time is up waits for so long, ns. */
 #define PAUSE INT64_C(500000000)
 /* A client whose protocol Squid does not speak waits for an answer, ns; a health check that sends a header of the PROXY
- * protocol, or anything, leaves at once. */
+ * protocol, or anything, leaves at once.  Where Squid itself closes the connection, it does so as soon as it has read that. */
 #define SPOKE INT64_C(500000000)
 /* Who leaves a handshake sooner, ns, and has said nothing as far as the trace knows, is a health check that only connects.  Who
  * has said nothing for so long, ns, waits for the server to speak first. */
@@ -218,12 +218,13 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
     if ((!xact->status || (fact->class == SQT_CLASS_INTERNAL && xact->outcome == SQT_OUTCOME_ABORTED)) &&
         xact->client_tls != SQT_MISSING && xact->handshake != SQT_OUTCOME_COMPLETE)
         return other_handshake(all, xact);
-    if (!xact->status && xact->method == UINT32_MAX && xact->unparsed != SQT_MISSING && xact->unparsed >= SPOKE &&
-        xact->client_tls == SQT_MISSING) {
+    if (!xact->status && xact->method == UINT32_MAX && xact->unparsed != SQT_MISSING &&
+        (xact->unparsed >= SPOKE || xact->turned_away) && xact->client_tls == SQT_MISSING) {
         struct sqt_failure *const failure = sqt_failure_get(
             all, SQT_FAILED_NO_REQUEST, sqt_origin_text(xact->origin, SQT_DEF_LISTENER, xact->listener));
         sqt_failed_late(failure, xact->unparsed);
         failure->coming += is_coming(xact);
+        failure->turned_away += (unsigned)xact->turned_away;
         return failure;
     }
     if (fact->class == SQT_CLASS_INTERNAL && xact->status == 200 && xact->client_tls == SQT_MISSING &&

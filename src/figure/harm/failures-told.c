@@ -19,6 +19,8 @@
 #define SHARE_LOOK_UP_THEN 50
 /* The same where a server itself answers with an error. */
 #define SHARE_OF_SERVER 10
+/* What clients send that is not valid (400), from the first request of the trace on: a few always do. */
+#define SHARE_NOT_VALID 5
 /* A server that has so many requests of all, in %, fails that part of them, and so many at least. */
 #define IN_USE 5
 #define OF_ITS_OWN 10
@@ -202,6 +204,11 @@ static const char cut_short_advice[] =
     "request_timeout: for how long the header of a request may take. Look at these clients and at the network to them, "
     "if it is long enough. Very many of them at once may be an attack, which request_timeout is meant for.";
 
+static const char turned_away_advice[] =
+    "Is a load balancer to say who the client is (require-proxy-header of that port)? Then it must do so on each "
+    "connection (send-proxy of HAProxy, proxy_protocol of nginx), for its health checks, too, and clients that do not "
+    "come through it need another port. Else leave that option out. cache.log has the reason.";
+
 static const char mute_advice[] =
     "In such a tunnel the server speaks first, as with mail, FTP and SSH, or the client speaks no TLS. ssl_bump splice "
     "at "
@@ -285,6 +292,13 @@ failures_is_mute(const struct sqt_failure *x)
     return x->at == SQT_FAILED_HANDSHAKE && 2 * x->mute > x->count;
 }
 
+/* Whether Squid closed their connections as soon as it had read what they began with. */
+static int
+failures_is_turned_away(const struct sqt_failure *x)
+{
+    return x->at == SQT_FAILED_NO_REQUEST && 2 * x->turned_away > x->count;
+}
+
 /* How long each of them waited, in the mean. */
 static const char *
 failures_each(const struct sqt_failure *x, char text[SQT_HUMAN_ROOM])
@@ -296,7 +310,13 @@ static void
 failures_no_request(const struct sqt_failure *x, const char *name, char *text, size_t size)
 {
     char each[SQT_HUMAN_ROOM];
-    if (failures_is_cut_short(x))
+    if (failures_is_turned_away(x))
+        snprintf(
+            text, size,
+            "never came: Squid closed connections to %s as soon as it had read the first bytes of the client, without "
+            "an answer. A port with require-proxy-header does so if they are no header of the PROXY protocol.",
+            name);
+    else if (failures_is_cut_short(x))
         snprintf(text, size,
                  "never came whole: clients of %s sent them in pieces, and more was coming when the connection was "
                  "closed, %s after the first bytes in the mean%s.",
@@ -332,7 +352,12 @@ failures_handshake(const struct sqt_failure *x, const char *name, const char *be
             : 2 * x->hello > x->count                        ? ", as those do that do not trust a certificate"
                                                              : ". Health checks that only connect look the same");
     else
-        snprintf(text, size, "got nothing, because %s.", because);
+        snprintf(
+            text, size, "got nothing, because %s.%s", because,
+            2 * x->timed_out > x->count || 2 * x->hello > x->count
+                ? ""
+                : " What these clients sent is no TLS, as a request in clear text (HTTP), or TLS of a version or with "
+                  "ciphers that this port does not have.");
 }
 
 static void
@@ -431,6 +456,27 @@ failures_note(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, co
             : "");
 }
 
+/* Requests that are not valid, as some of clients that are broken, or of probes, are at any time. */
+static int
+is_not_valid(const struct sqt_failure *x)
+{
+    return x->at == SQT_FAILED_BY_SQUID && x->status == 400 && 10 * x->with_status >= 9 * x->count &&
+           x->before < BEFORE;
+}
+
+/* They are no finding if they are few, and are said where all else is healthy. */
+static void
+failures_note_not_valid(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, const struct sqt_failure *x)
+{
+    const double share = sqt_spell_percent(x->count, all->requests);
+    if (is_not_valid(x) && !*tolds->meant && share >= SHARE && share < SHARE_NOT_VALID)
+        snprintf(
+            tolds->meant, sizeof(tolds->meant),
+            " Squid refused %llu of the requests (%.1f %%) because they are not valid (400). As few always are, that "
+            "is taken for mistakes of their clients; %%err_code of access.log says more.",
+            (unsigned long long)x->count, share);
+}
+
 /* A server that gives one error after the other to a method, at least so many, and answers other methods well meanwhile;
  * NULL: it does not. */
 static const struct sqt_failure *
@@ -460,6 +506,8 @@ failures_share(struct sqt_failed_requests *all, const struct sqt_failure *x)
 {
     if (is_much_of_its_own(all, x))
         return 0;
+    if (is_not_valid(x))
+        return SHARE_NOT_VALID;
     return x->at == SQT_FAILED_NO_REQUEST || (x->at == SQT_FAILED_BY_SERVER && !failures_of_method(all, x, IN_A_ROW))
                ? SHARE_OF_SERVER
                : SHARE;
@@ -477,6 +525,7 @@ failures_told(struct sqt_tolds *tolds, struct sqt_failed_requests *all, const ch
     const double then = sqt_spell_percent(spell->met, spell->all);
     if (is_meant(all, x, spell))
         failures_note(tolds, all, x);
+    failures_note_not_valid(tolds, all, x);
     if (then < failures_share(all, x) || is_meant(all, x, spell) ||
         (x->at == SQT_FAILED_LOOK_UP && sqt_spell_percent(x->count, all->requests) < SHARE_LOOK_UP &&
          then < SHARE_LOOK_UP_THEN))
@@ -560,9 +609,11 @@ failures_by_squid(const struct sqt_failure *x, struct sqt_told *told)
         {413, "request_body_max_size", "request_body_max_size: larger, if such uploads are meant."},
         {431, "request_header_max_size", "request_header_max_size: larger, or look which header grows (Cookie)."},
         {414, "request_header_max_size", "request_header_max_size bounds the URL, too."},
-        {400, "requests that are not valid",
-         "What clients send is no HTTP that Squid takes: TLS on a port for HTTP, "
-         "or http_port without accel or intercept, are the usual reasons."},
+        {400, "requests or URLs that are not valid",
+         "%err_code of access.log says which: ERR_INVALID_URL is a URL that Squid does not take, as with an underscore "
+         "or "
+         "another odd character in its host (allow_underscore, check_hostnames, uri_whitespace), or a path alone on an "
+         "http_port without accel or intercept. ERR_INVALID_REQ is no HTTP."},
         {408, "request_timeout", "request_timeout, read_timeout: clients take longer to send their request."},
         {417, "Expect", "Clients ask with an Expect that Squid does not know."}};
     for (unsigned i = 0; i < sizeof(words) / sizeof(*words); ++i)
@@ -605,12 +656,13 @@ failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
 {
     const struct failures_words *const w = &failures_words[x->at];
     const enum sqt_why why = x->at == SQT_FAILED_CONNECT ? sqt_failed_mostly(x) : SQT_WHY_UNKNOWN;
-    const char *const advice = failures_is_limited(x)     ? limited_advice
-                               : sqt_why_advice(why)      ? sqt_why_advice(why)
-                               : failures_is_invalid(x)   ? invalid_advice
-                               : failures_is_cut_short(x) ? cut_short_advice
-                               : failures_is_mute(x)      ? mute_advice
-                                                          : w->advice;
+    const char *const advice = failures_is_limited(x)       ? limited_advice
+                               : sqt_why_advice(why)        ? sqt_why_advice(why)
+                               : failures_is_invalid(x)     ? invalid_advice
+                               : failures_is_turned_away(x) ? turned_away_advice
+                               : failures_is_cut_short(x)   ? cut_short_advice
+                               : failures_is_mute(x)        ? mute_advice
+                                                            : w->advice;
     struct sqt_spell spell;
     char because[SQT_TOLD_TEXT];
     struct sqt_told *const told =

@@ -257,6 +257,8 @@ failures_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
         failure = sqt_failure_other(&f->all, xact, fact, &blame);
     if (failure)
         failures_add(f, failure, failure->series, xact, felt);
+    else
+        sqt_failed_apart_well(&f->all, xact);
     sqt_limit_add(&f->all.spans, xact->begin, xact->end, failure && failure->at == SQT_FAILED_DENIED);
     if (failure && failure->at == SQT_FAILED_CUT)
         failures_add(f, &f->all.cut, SQT_FAILURES_CUT, xact, felt);

@@ -25,11 +25,15 @@ struct sqt_failed_peer {
 /* Workers with a higher number are not told apart. */
 #define SQT_FAILED_WORKERS 256
 
+/* Replies are counted by their bytes, from 1 KB on: 16 steps to each octave, 20 octaves. */
+#define SQT_FAILED_SIZES 320
+
 /* What requests have in common with the first of them. */
 struct sqt_failed_apart {
     char method[SQT_FAILED_METHOD]; /* "": not known */
     int worker;                     /* -1: not known */
     uint64_t of_method, of_worker;
+    uint32_t sizes[SQT_FAILED_SIZES]; /* by the bytes that came from servers */
 };
 
 /* How often Squid stopped to use a service. */
@@ -92,11 +96,12 @@ struct sqt_failure {
     uint64_t reused;         /* of them, on kept connections of servers */
     uint64_t whys[SQT_WHYS]; /* of them, by the system's error */
     struct sqt_failed_suspensions suspended;
-    uint64_t broken; /* of them, where a helper said that it is broken */
-    uint64_t mute;   /* of handshakes that clients did not end: in these they sent no byte for long */
-    uint64_t left;   /* the same: in these clients closed the connection */
-    uint64_t hello;  /* the same: in these they sent something, as far as that is known */
-    uint64_t coming; /* of those that were no whole request: bytes came to the end */
+    uint64_t broken;      /* of them, where a helper said that it is broken */
+    uint64_t mute;        /* of handshakes that clients did not end: in these they sent no byte for long */
+    uint64_t left;        /* the same: in these clients closed the connection */
+    uint64_t hello;       /* the same: in these they sent something, as far as that is known */
+    uint64_t coming;      /* of those that were no whole request: bytes came to the end */
+    uint64_t turned_away; /* the same: Squid closed the connection as soon as it had read them */
     struct sqt_failed_run {
         uint64_t count;
         int64_t since, until;
@@ -135,6 +140,7 @@ struct sqt_failed_requests {
     unsigned limit;                       /* how many are under way when others are denied; 0: it is not for that */
     struct sqt_names methods;             /* of all requests: how many have each */
     uint64_t workers[SQT_FAILED_WORKERS]; /* the same */
+    uint32_t sizes[SQT_FAILED_SIZES];     /* of requests that do not fail, as sqt_failed_apart has it */
     char rewriter[SQT_TOLD_NAME];         /* who was asked last whether a URL is rewritten; "": nobody */
     uint64_t requests;
 };
@@ -177,9 +183,10 @@ unsigned sqt_failed_cutters(const struct sqt_failed_requests *all);
 /* Adds how often Squid did not use the service, and for how long. */
 void sqt_failed_suspended(const struct sqt_failure *failure, int64_t end, struct sqt_told *told);
 
-/* failures-apart.c: one more request, of all, and of those that failed. */
+/* failures-apart.c: one more request, of all, of those that failed, and of those that did not. */
 void sqt_failed_apart_all(struct sqt_failed_requests *all, const struct sqt_xact *xact);
 void sqt_failed_apart_add(struct sqt_failure *failure, const struct sqt_xact *xact);
+void sqt_failed_apart_well(struct sqt_failed_requests *all, const struct sqt_xact *xact);
 /* The only worker in which they are, though others have requests, too; -1: there is none. */
 int sqt_failed_worker(const struct sqt_failed_requests *all, const struct sqt_failure *failure);
 /* Adds what sets them apart. */

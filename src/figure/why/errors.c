@@ -21,7 +21,7 @@ static const struct {
                          "server_persistent_connections, server_idle_pconn_timeout: keep connections, so that "
                          "fewer local ports are in TIME_WAIT (ss -s). net.ipv4.ip_local_port_range: more ports. "
                          "tcp_outgoing_address: a second address, if it is one that this machine has."},
-    [SQT_WHY_FORBIDDEN] = {"this machine does not let Squid connect to %s",
+    [SQT_WHY_FORBIDDEN] = {"this machine does not let Squid connect to %s (permission is denied: EACCES or EPERM)",
                            "A firewall of this machine, or SELinux, says no (EPERM, EACCES): nft list ruleset, "
                            "ausearch -m avc."},
     [SQT_WHY_TIMED_OUT] = {"connections to %s timed out: no answer came to the first packet", NULL},
