@@ -11,6 +11,8 @@
 
 /* One object in a million. */
 #define HALVINGS_MOST 20
+/* Of how many hits the share is that are the last to be sent their object: what was long ago counts for less. */
+#define SENT_MOST 8192
 
 static int
 cache_follows(uint64_t object, unsigned halvings)
@@ -190,19 +192,19 @@ cache_leave_all(struct sqt_caches *c, uint32_t node)
         sqt_cache_leave(c, (unsigned)__builtin_ctz(in), node);
 }
 
-/* Leaves half of the objects out.  A second of a cache's clock is twice as long then. */
+/* Leaves half of the objects out.  In a cache that is whole, only their names are forgotten. */
 static void
 cache_halve(struct sqt_caches *c)
 {
+    for (unsigned i = 0; i < c->count; ++i)
+        c->caches[i].rest += c->caches[i].used;
     for (uint32_t n = 0; n < c->node_count; ++n)
         if (!cache_follows(sqt_cache_node_of(c, n)->object, c->halvings + 1))
             cache_leave_all(c, n);
     ++c->halvings;
     for (unsigned i = 0; i < c->count; ++i) {
-        struct sqt_cache *const cache = &c->caches[i];
-        cache->until = INT64_MIN;
-        cache->walked = cache->walked == INT64_MIN ? INT64_MIN : cache->walked / 2;
-        if (cache->places)
+        c->caches[i].rest -= c->caches[i].used;
+        if (c->caches[i].places)
             cache_move(c, i);
     }
 }
@@ -240,6 +242,13 @@ cache_node(struct sqt_caches *c, uint64_t object, uint32_t pages)
 
 /* ---- requests ---- */
 
+/* By other bits of the hash than those that say whether the object is followed. */
+static struct sqt_cache_group *
+cache_group(struct sqt_caches *c, uint64_t object)
+{
+    return &c->groups[sqt_cache_mix(object) % SQT_CACHE_OBJECT_GROUPS];
+}
+
 void
 sqt_caches_count(struct sqt_caches *c, uint64_t object, int64_t bytes)
 {
@@ -249,25 +258,55 @@ sqt_caches_count(struct sqt_caches *c, uint64_t object, int64_t bytes)
         return;
     c->followed += UINT64_C(1) << c->halvings;
     c->followed_bytes += (uint64_t)bytes << c->halvings;
+    struct sqt_cache_group *const group = cache_group(c, object);
+    group->followed += UINT64_C(1) << c->halvings;
+    group->followed_bytes += (uint64_t)bytes << c->halvings;
+}
+
+/* Hits that come with one request more, or bytes of hits that come with one byte more: of groups, the slope of hits over
+ * requests. */
+static double
+cache_slope(const uint64_t *hits, const uint64_t *followed)
+{
+    double mean_hits = 0, mean = 0, both = 0, square = 0;
+    for (unsigned g = 0; g < SQT_CACHE_OBJECT_GROUPS; ++g) {
+        mean_hits += (double)hits[g] / SQT_CACHE_OBJECT_GROUPS;
+        mean += (double)followed[g] / SQT_CACHE_OBJECT_GROUPS;
+    }
+    for (unsigned g = 0; g < SQT_CACHE_OBJECT_GROUPS; ++g) {
+        both += ((double)hits[g] - mean_hits) * ((double)followed[g] - mean);
+        square += ((double)followed[g] - mean) * ((double)followed[g] - mean);
+    }
+    return square <= 0 || both >= square ? 1 : both <= 0 ? 0 : both / square;
 }
 
 static double
-cache_share(uint64_t hits, uint64_t followed, uint64_t whole)
+cache_share(uint64_t hits, uint64_t followed, uint64_t whole, double slope)
 {
-    const double adjusted = (double)hits + ((double)whole - (double)followed);
+    const double adjusted = (double)hits + slope * ((double)whole - (double)followed);
     return !whole || adjusted <= 0 ? 0 : adjusted >= (double)whole ? 1 : adjusted / (double)whole;
 }
 
 double
 sqt_cache_hit_share(const struct sqt_caches *c, const struct sqt_cache *cache)
 {
-    return cache_share(cache->hits, c->followed, c->requests);
+    uint64_t hits[SQT_CACHE_OBJECT_GROUPS], followed[SQT_CACHE_OBJECT_GROUPS];
+    for (unsigned g = 0; g < SQT_CACHE_OBJECT_GROUPS; ++g) {
+        hits[g] = c->groups[g].of[cache - c->caches].hits;
+        followed[g] = c->groups[g].followed;
+    }
+    return cache_share(cache->hits, c->followed, c->requests, cache_slope(hits, followed));
 }
 
 double
 sqt_cache_byte_share(const struct sqt_caches *c, const struct sqt_cache *cache)
 {
-    return cache_share(cache->hit_bytes, c->followed_bytes, c->bytes);
+    uint64_t hits[SQT_CACHE_OBJECT_GROUPS], followed[SQT_CACHE_OBJECT_GROUPS];
+    for (unsigned g = 0; g < SQT_CACHE_OBJECT_GROUPS; ++g) {
+        hits[g] = c->groups[g].of[cache - c->caches].hit_bytes;
+        followed[g] = c->groups[g].followed_bytes;
+    }
+    return cache_share(cache->hit_bytes, c->followed_bytes, c->bytes, cache_slope(hits, followed));
 }
 
 uint32_t
@@ -280,16 +319,54 @@ sqt_caches_look_up(struct sqt_caches *c, uint64_t object, int64_t bytes, uint32_
     struct sqt_cache_node *const n = sqt_cache_node_of(c, node);
     const uint32_t hits = n->in;
     *joined = n->coming & ~hits;
+    struct sqt_cache_group *const group = cache_group(c, object);
     for (uint32_t all = hits | *joined; all; all &= all - 1) {
         const unsigned i = (unsigned)__builtin_ctz(all);
         c->caches[i].hits += UINT64_C(1) << c->halvings;
         c->caches[i].hit_bytes += (uint64_t)bytes << c->halvings;
+        group->of[i].hits += UINT64_C(1) << c->halvings;
+        group->of[i].hit_bytes += (uint64_t)bytes << c->halvings;
         if (hits & 1u << i) {
             n->links[i].locks += n->links[i].locks < UINT16_MAX;
             sqt_cache_touch(c, i, node);
         }
     }
     return hits;
+}
+
+/* ---- requests for objects that are not followed ---- */
+
+static struct sqt_cache_like *
+cache_like(struct sqt_caches *c, int64_t stored_bytes, int hit)
+{
+    const uint32_t pages = sqt_caches_pages(c, stored_bytes);
+    return &c->likes[hit != 0][pages ? 32 - __builtin_clz(pages) : 0];
+}
+
+void
+sqt_caches_learn(struct sqt_caches *c, int64_t stored_bytes, int hit, uint32_t hits, uint32_t joined)
+{
+    struct sqt_cache_like *const like = cache_like(c, stored_bytes, hit);
+    const uint32_t place = like->count++ % SQT_CACHE_LIKES;
+    like->hits[place] = (uint16_t)hits;
+    like->joined[place] = (uint16_t)joined;
+}
+
+uint32_t
+sqt_caches_draw(struct sqt_caches *c, int64_t stored_bytes, int hit, uint32_t *joined)
+{
+    const struct sqt_cache_like *const like = cache_like(c, stored_bytes, hit);
+    const uint32_t known = like->count < SQT_CACHE_LIKES ? like->count : SQT_CACHE_LIKES;
+    uint32_t may = (UINT32_C(1) << c->count) - 1;
+    *joined = 0;
+    for (unsigned i = 0; i < c->count; ++i)
+        if (stored_bytes > c->caches[i].limit)
+            may &= ~(UINT32_C(1) << i);
+    if (!known)
+        return hit ? may : 0;
+    const uint32_t place = (uint32_t)(sqt_cache_draw(c) % known);
+    *joined = like->joined[place] & may;
+    return like->hits[place] & may;
 }
 
 /* The node of an object that is being fetched, so that others find it.  Such nodes never make the sample smaller. */
@@ -362,7 +439,7 @@ void
 sqt_caches_end(struct sqt_caches *c, uint32_t node, uint64_t object, int64_t stored_bytes, uint32_t misses, int keeps)
 {
     const uint32_t pages = sqt_caches_pages(c, stored_bytes);
-    const int followed = keeps && stored_bytes && sqt_caches_follow(c, object);
+    const int wanted = keeps && stored_bytes, followed = wanted && sqt_caches_follow(c, object);
     if (node != SQT_NO_NODE)
         cache_arrived(c, node, misses);
     else if (followed) {
@@ -375,9 +452,10 @@ sqt_caches_end(struct sqt_caches *c, uint32_t node, uint64_t object, int64_t sto
         cache_resize(c, node, pages);
     for (; misses; misses &= misses - 1) {
         const unsigned cache = (unsigned)__builtin_ctz(misses);
-        const int stays = followed && node != SQT_NO_NODE && stored_bytes <= c->caches[cache].limit;
+        const int stays =
+            (followed ? node != SQT_NO_NODE : wanted && c->kind->whole) && stored_bytes <= c->caches[cache].limit;
         /* A newer copy takes the place of an older one. */
-        if (stays)
+        if (stays && followed)
             sqt_cache_leave(c, cache, node);
         c->kind->fetched(c, cache, node, pages, stays);
     }
@@ -387,17 +465,47 @@ sqt_caches_end(struct sqt_caches *c, uint32_t node, uint64_t object, int64_t sto
     cache_free_node(c, node); /* if no cache took it */
 }
 
-void
-sqt_caches_sent(struct sqt_caches *c, uint64_t object, uint32_t hits)
+/* Of those that are not followed, as many are the last to be sent their object as of those that are. */
+static void
+cache_sent_rest(struct sqt_caches *c, int64_t stored_bytes, uint32_t hits)
 {
+    const uint32_t pages = sqt_caches_pages(c, stored_bytes);
+    if (c->sent && sqt_cache_draw(c) % c->sent >= c->sent_last)
+        return;
+    for (; hits; hits &= hits - 1)
+        c->kind->sent(c, (unsigned)__builtin_ctz(hits), SQT_NO_NODE, pages);
+}
+
+static void
+cache_count_sent(struct sqt_caches *c, int last)
+{
+    ++c->sent;
+    c->sent_last += last != 0;
+    if (c->sent >= SENT_MOST) {
+        c->sent /= 2;
+        c->sent_last /= 2;
+    }
+}
+
+void
+sqt_caches_sent(struct sqt_caches *c, uint64_t object, int64_t stored_bytes, uint32_t hits)
+{
+    if (c->kind->whole && !sqt_caches_follow(c, object)) {
+        cache_sent_rest(c, stored_bytes, hits);
+        return;
+    }
     const uint32_t node = cache_find(c, object);
     if (node == SQT_NO_NODE)
         return;
     struct sqt_cache_node *const n = sqt_cache_node_of(c, node);
     for (hits &= n->in; hits; hits &= hits - 1) {
         const unsigned cache = (unsigned)__builtin_ctz(hits);
-        if (n->links[cache].locks && !--n->links[cache].locks && c->kind->sent)
-            c->kind->sent(c, cache, node);
+        if (!n->links[cache].locks)
+            continue;
+        const int last = !--n->links[cache].locks;
+        cache_count_sent(c, last);
+        if (last && c->kind->sent)
+            c->kind->sent(c, cache, node, n->pages);
     }
 }
 
@@ -417,7 +525,7 @@ sqt_caches_empty(struct sqt_caches *c)
     c->node_count = c->held = c->free = 0;
     for (unsigned i = 0; i < c->count; ++i) {
         struct sqt_cache *const cache = &c->caches[i];
-        cache->used = cache->transit = 0;
+        cache->used = cache->rest = cache->transit = 0;
         cache->newest = cache->oldest = SQT_NO_NODE;
         if (cache->places)
             cache_clear_places(c, cache);

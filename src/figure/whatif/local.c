@@ -28,21 +28,72 @@ local_transit(const struct sqt_caches *c, const struct sqt_cache *own, uint32_t 
     return pages > PASSING && pages - 1 > own->limit / c->kind->page ? PASSING : pages;
 }
 
+/* ---- objects that make room ---- */
+
+/* How strongly objects that are followed return to their share of the cache, once they have more or less than it. */
+#define PULL 8
+
+/* By how much each object that makes room brings the turn of the next one that is followed nearer. */
+static double
+local_turns(const struct sqt_caches *c, const struct sqt_cache *own)
+{
+    const double of = (double)(UINT64_C(1) << c->halvings), all = (double)(own->used + own->rest);
+    double turns = 1 / of;
+    for (unsigned i = 0; i < PULL; ++i)
+        turns *= (double)own->used * of / all;
+    return turns < 1 ? turns : 1;
+}
+
+/* Pages of an object that is not followed: those of one that was, and that made room before. */
+static uint32_t
+local_like_gone(struct sqt_caches *c, const struct sqt_cache *own)
+{
+    const uint32_t known = own->gone_count < SQT_CACHE_GONE ? own->gone_count : SQT_CACHE_GONE;
+    return known ? own->gone[sqt_cache_draw(c) % known] : 1;
+}
+
+static void
+local_rest_goes(struct sqt_cache *own, uint32_t pages)
+{
+    own->rest -= pages < own->rest ? pages : own->rest;
+}
+
+static uint32_t
+local_unlocked(const struct sqt_caches *c, unsigned cache, uint32_t node)
+{
+    while (node != SQT_NO_NODE && sqt_cache_link_of(c, node, cache)->locks)
+        node = sqt_cache_link_of(c, node, cache)->newer;
+    return node;
+}
+
+/* Makes room for one page.  Objects go in the order of their last use, of which those that are followed are a sample. */
+static void
+local_walk(struct sqt_caches *c, unsigned cache)
+{
+    struct sqt_cache *const own = &c->caches[cache];
+    const double turns = local_turns(c, own);
+    uint32_t node = local_unlocked(c, cache, own->oldest);
+    while (sqt_cache_in_use(c, own) >= own->pages && (node != SQT_NO_NODE || own->rest)) {
+        own->turn = own->rest ? own->turn + turns : 1;
+        if (node == SQT_NO_NODE || own->turn < 1) {
+            local_rest_goes(own, local_like_gone(c, own));
+            continue;
+        }
+        own->turn -= 1;
+        const uint32_t next = local_unlocked(c, cache, sqt_cache_link_of(c, node, cache)->newer);
+        own->gone[own->gone_count++ % SQT_CACHE_GONE] = sqt_cache_node_of(c, node)->pages;
+        sqt_cache_leave(c, cache, node);
+        node = next;
+    }
+}
+
 static void
 local_comes(struct sqt_caches *c, unsigned cache, int64_t now, uint32_t pages)
 {
     struct sqt_cache *const own = &c->caches[cache];
-    if (sqt_cache_in_use(c, own) + (INT64_C(1) << c->halvings) > own->pages &&
-        own->walked != sqt_cache_second(c, own, now)) {
-        uint32_t node = own->oldest;
+    if (sqt_cache_in_use(c, own) >= own->pages && own->walked != sqt_cache_second(own, now)) {
         own->walked = own->second;
-        while (node != SQT_NO_NODE && sqt_cache_in_use(c, own) + (INT64_C(1) << c->halvings) > own->pages) {
-            const struct sqt_cache_link *const link = sqt_cache_link_of(c, node, cache);
-            const uint32_t next = link->newer;
-            if (!link->locks)
-                sqt_cache_leave(c, cache, node);
-            node = next;
-        }
+        local_walk(c, cache);
     }
     own->transit += local_transit(c, own, pages);
 }
@@ -52,18 +103,24 @@ local_fetched(struct sqt_caches *c, unsigned cache, uint32_t node, uint32_t page
 {
     struct sqt_cache *const own = &c->caches[cache];
     own->transit -= local_transit(c, own, pages);
-    /* An object that is followed stands for 2^halvings of them. */
-    const int fits = sqt_cache_in_use(c, own) + ((int64_t)pages << c->halvings) <= own->pages;
-    if (keeps && fits)
+    if (!keeps || sqt_cache_in_use(c, own) + pages > own->pages)
+        return;
+    if (node == SQT_NO_NODE)
+        own->rest += pages;
+    else
         sqt_cache_enter(c, cache, node);
 }
 
 static void
-local_sent(struct sqt_caches *c, unsigned cache, uint32_t node)
+local_sent(struct sqt_caches *c, unsigned cache, uint32_t node, uint32_t pages)
 {
     struct sqt_cache *const own = &c->caches[cache];
     if (sqt_cache_in_use(c, own) <= own->pages)
         return;
+    if (node == SQT_NO_NODE) {
+        local_rest_goes(own, pages ? pages : local_like_gone(c, own));
+        return;
+    }
     own->dropped += UINT64_C(1) << c->halvings;
     sqt_cache_leave(c, cache, node);
 }
@@ -73,6 +130,7 @@ const struct sqt_cache_kind sqt_cache_local = {
     .page = 4096,
     .frame = 4136,
     .ordered = 1,
+    .whole = 1,
     .comes = local_comes,
     .fetched = local_fetched,
     .sent = local_sent,

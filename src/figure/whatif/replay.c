@@ -186,15 +186,22 @@ replay_ask(struct sqt_replay *r, struct sqt_flight *f, unsigned group, unsigned 
     const uint32_t all = (UINT32_C(1) << c->count) - 1;
     uint32_t joined;
     sqt_caches_count(c, a->object, a->bytes);
-    if (!sqt_caches_follow(c, a->object)) {
-        /* It takes memory all the same, where it was a miss. */
+    const int follows = sqt_caches_follow(c, a->object);
+    if (!follows && !c->kind->whole) {
+        /* Time goes on all the same. */
         f->of[group].misses = hit || !c->kind->comes ? 0 : all;
-    } else if (a->never) {
-        f->of[group].misses = all;
-    } else {
-        f->of[group].hits = sqt_caches_look_up(c, a->object, a->bytes, &joined);
-        f->of[group].misses = all & ~(f->of[group].hits | joined);
+        return;
     }
+    if (a->never) {
+        f->of[group].misses = all;
+        return;
+    }
+    const int64_t stored = replay_stored(&r->groups[group], a);
+    f->of[group].hits =
+        follows ? sqt_caches_look_up(c, a->object, a->bytes, &joined) : sqt_caches_draw(c, stored, hit != 0, &joined);
+    f->of[group].misses = all & ~(f->of[group].hits | joined);
+    if (follows && c->kind->whole)
+        sqt_caches_learn(c, stored, hit != 0, f->of[group].hits, joined);
 }
 
 static void
@@ -254,7 +261,7 @@ replay_event_of(struct sqt_replay *r, const struct sqt_replay_event *event, unsi
     else if (event->what == FETCHED)
         sqt_caches_end(c, f->of[group].node, a->object, stored, f->of[group].misses, a->keeps);
     else
-        sqt_caches_sent(c, a->object, f->of[group].hits);
+        sqt_caches_sent(c, a->object, stored, f->of[group].hits);
 }
 
 static void

@@ -8,6 +8,8 @@
  */
 #include "cache.h"
 
+#include <math.h>
+
 /* Objects that one pass removes at most, whatever the formula says. */
 #define REMOVED_MOST 1e9
 
@@ -19,7 +21,7 @@ ufs_mark(const struct sqt_cache *own, unsigned percent)
     return pages < INT64_MAX / 2 ? (int64_t)pages : INT64_MAX / 2;
 }
 
-/* One pass.  Returns whether an object went. */
+/* One pass.  Returns whether another one may remove an object. */
 static int
 ufs_maintain(struct sqt_caches *c, unsigned cache)
 {
@@ -27,8 +29,12 @@ ufs_maintain(struct sqt_caches *c, unsigned cache)
     const int64_t low = ufs_mark(own, c->low), high = ufs_mark(own, c->high);
     const double over = (double)(sqt_cache_in_use(c, own) - low), gap = high > low ? (double)(high - low) : over;
     const double share = gap > 0 ? over / gap : 1;
-    const int most = (int)(share * 300 + 20 < REMOVED_MOST ? share * 300 + 20 : REMOVED_MOST);
+    const double removed = share * 300 + 20 < REMOVED_MOST ? floor(share * 300 + 20) : REMOVED_MOST;
+    /* Of those that are followed, one in 2^halvings goes. */
+    own->turn += ldexp(removed, -(int)c->halvings);
+    const int most = (int)own->turn;
     int went = 0;
+    own->turn -= most;
     for (uint32_t node = own->oldest, next; node != SQT_NO_NODE && went < most; node = next) {
         next = sqt_cache_link_of(c, node, cache)->newer;
         if (sqt_cache_in_use(c, own) < low)
@@ -38,7 +44,7 @@ ufs_maintain(struct sqt_caches *c, unsigned cache)
         sqt_cache_leave(c, cache, node);
         ++went;
     }
-    return went != 0;
+    return went || !most;
 }
 
 /* Of the seconds that passed without a reply, those that make no room all do the same: nothing. */
@@ -46,7 +52,7 @@ static void
 ufs_pass(struct sqt_caches *c, unsigned cache, int64_t now)
 {
     struct sqt_cache *const own = &c->caches[cache];
-    const int64_t second = sqt_cache_second(c, own, now);
+    const int64_t second = sqt_cache_second(own, now);
     for (; own->walked < second; ++own->walked) {
         if (own->walked == INT64_MIN || sqt_cache_in_use(c, own) < ufs_mark(own, c->low) || !ufs_maintain(c, cache))
             own->walked = second - 1;
