@@ -395,6 +395,13 @@ sqt_pass_join(struct sqt_pass *pass, sqt_logged_function *logged, void *context)
 }
 
 void
+sqt_pass_look_back(struct sqt_pass *pass, sqt_accepted_function *accepted, void *context, int64_t since)
+{
+    if (pass->model)
+        sqt_model_look_back(pass->model, accepted, context, since);
+}
+
+void
 sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run)
 {
     const size_t count = run->logged ? run->logged_count : run->count;
