@@ -445,6 +445,12 @@ sqt_pass_stop_early(struct sqt_pass *pass, int64_t since, int64_t until)
     pass->until = until;
 }
 
+int
+sqt_pass_reads_on(const struct sqt_pass *pass)
+{
+    return pass->looks && !pass->over;
+}
+
 /* What is above the picture and beside its axes. */
 static void
 note_axes(const struct sqt_job *job)

@@ -40,6 +40,8 @@ void sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run);
 
 /* From now on it is done, too, once all that began from since until until has come to its end. */
 void sqt_pass_stop_early(struct sqt_pass *pass, int64_t since, int64_t until);
+/* Whether it reads on only because something that began before `until` is not over. */
+int sqt_pass_reads_on(const struct sqt_pass *pass);
 
 /* Whether no job wants more. */
 int sqt_pass_done(const struct sqt_pass *pass);

@@ -20,6 +20,7 @@ struct sqt_window {
 struct sqt_window_cost {
     int64_t from;              /* ns: the earliest time from which a process is read; INT64_MIN: its first record */
     uint64_t records, all;     /* from there up to `until`, and in the whole trace */
+    uint64_t behind;           /* from `until` on: read only as far as what began before it is not over */
     uint64_t bytes, all_bytes; /* of files */
     int cut;                   /* there are earlier records, which are not read */
 };

@@ -18,6 +18,9 @@
 #include "named.h"
 #include "stream-internal.h"
 
+/* Blocks in which requests are looked for, at most: six minutes of a busy proxy, and Squid closes a connection without a request
+ * after five, unless request_start_timeout says otherwise. */
+#define ACCEPTED_SCANNED 192u
 /* Connections that are kept, at most. */
 #define ACCEPTED_MOST 65536u
 
@@ -173,7 +176,7 @@ accepted_find_use(struct sqt_accepted_search *s, struct accepted_block *b, const
             b->over = 1;
             return;
         }
-        const size_t count = s->scanned < SQT_NAMED_RANGES ? accepted_unpack(s, &s->next, &line) : 0;
+        const size_t count = s->scanned < ACCEPTED_SCANNED ? accepted_unpack(s, &s->next, &line) : 0;
         ++s->scanned;
         b->last = s->next;
         b->unsure |= !count;

@@ -13,8 +13,8 @@ struct sqt_named_block {
     uint32_t part;
 };
 
-/* Blocks that one who searches again and again may unpack, at most: a third of a second. */
-#define SQT_NAMED_RANGES 512u
+/* Blocks that one who searches again and again may unpack, at most: an eighth to a fourth of a second. */
+#define SQT_NAMED_RANGES 192u
 
 /* Which ids are in blocks that were unpacked, so that they need not be unpacked again for other ids. */
 struct sqt_named_memo {
