@@ -111,8 +111,7 @@ window_reads_on(const struct program_window *w, uint64_t records, double seconds
     const double a_record = w->cost.all ? (double)w->cost.all_bytes / (double)w->cost.all : 0;
     const uint64_t behind = records > w->cost.records ? records - w->cost.records : 0;
     snprintf(text, size, "reading on for what --until leaves open: %s of up to %s, %.0f s left",
-             sqt_human_bytes(done, a_record * (double)behind),
-             sqt_human_bytes(most, a_record * (double)w->cost.behind),
+             sqt_human_bytes(done, a_record * (double)behind), sqt_human_bytes(most, a_record * (double)w->cost.behind),
              records ? seconds * (double)window_records_left(w, records) / (double)records : 0);
     return text;
 }

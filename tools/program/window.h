@@ -44,8 +44,8 @@ int program_window_is_dear(const struct program_window *window, uint64_t records
 
 /* How far it is after that many records and seconds, and what takes less.  reads_on: only what is not over at --until is waited
  * for.  Returns text. */
-const char *program_window_progress(const struct program_window *window, uint64_t records, double seconds,
-                                    int reads_on, char *text, size_t size);
+const char *program_window_progress(const struct program_window *window, uint64_t records, double seconds, int reads_on,
+                                    char *text, size_t size);
 
 /* What may be missing because reading began where it did.  Returns 0 if nothing may. */
 int program_window_missing(const struct program_window *window, char *text, size_t size);

@@ -138,8 +138,8 @@ named_unpack(struct sqt_origin_reader *o, const uint8_t *bytes, size_t size, str
     if (crc != frame.crc || sqt_block_head(&frame, payload, o->public.identity.ring_id, block) ||
         sqt_block_unpack(o->unpacker, &o->dictionary.pack, &frame, payload, block, records) ||
         sqt_block_check(&o->dictionary, block, records) ||
-        sqt_clock_line(&o->public.identity, &block->from, &block->to, block->time_first, block->time_last,
-                       o->offset_ns, line) != 0)
+        sqt_clock_line(&o->public.identity, &block->from, &block->to, block->time_first, block->time_last, o->offset_ns,
+                       line) != 0)
         return -1;
     return 0;
 }
@@ -318,8 +318,7 @@ int
 sqt_named_find_accept(struct sqt_origin_reader *o, uint64_t conn, struct sqt_record *records,
                       struct sqt_named_memo *memo, struct sqt_named_block *found)
 {
-    struct named_search n = {
-        .reader = o, .event = SQT_EV_CONN_ACCEPT, .id = conn, .records = records, .memo = memo};
+    struct named_search n = {.reader = o, .event = SQT_EV_CONN_ACCEPT, .id = conn, .records = records, .memo = memo};
     struct named_ids ids;
     if (!named_is_sure(o))
         return -1;
