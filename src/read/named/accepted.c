@@ -16,11 +16,13 @@
 #include "base/memory.h"
 #include "format/events.h"
 #include "named.h"
-#include "stream-internal.h"
+#include "read/join/stream-internal.h"
 
 /* Blocks in which requests are looked for, at most: six minutes of a busy proxy, and Squid closes a connection without a request
  * after five, unless request_start_timeout says otherwise. */
 #define ACCEPTED_SCANNED 192u
+/* Connections that are looked for in vain, at most. */
+#define ACCEPTED_FAILED 192u
 /* Connections that are kept, at most. */
 #define ACCEPTED_MOST 65536u
 
@@ -43,7 +45,7 @@ struct sqt_accepted_search {
     struct sqt_origin_reader *reader;
     struct sqt_named_memo memo;
     struct accepted_block blocks[SQT_NAMED_RANGES];
-    size_t count, conns, scanned;
+    size_t count, conns, scanned, failed;
     struct sqt_record *records;
 
     /* while the block behind another one is looked for */
@@ -202,9 +204,13 @@ accepted_find(struct sqt_accepted_search *s, uint64_t id)
     struct accepted_block *b = accepted_known(s, id);
     struct sqt_named_block place;
     struct sqt_line line;
-    if (b || s->count == SQT_NAMED_RANGES || s->conns == ACCEPTED_MOST ||
-        sqt_named_find_accept(s->reader, id, s->records, &s->memo, &place) != 0)
+    if (b || s->count == SQT_NAMED_RANGES || s->conns == ACCEPTED_MOST || s->memo.count == SQT_NAMED_RANGES ||
+        s->failed == ACCEPTED_FAILED)
         return b;
+    if (sqt_named_find_accept(s->reader, id, s->records, &s->memo, &place) != 0) {
+        ++s->failed;
+        return NULL;
+    }
     b = &s->blocks[s->count++];
     b->last = place;
     const size_t count = accepted_unpack(s, &place, &line);

@@ -5,7 +5,7 @@
 #ifndef SQT_NAMED_H
 #define SQT_NAMED_H
 
-#include "origin.h"
+#include "read/join/origin.h"
 
 struct sqt_named_block {
     uint64_t at;

@@ -15,7 +15,7 @@
 #include "base/open.h"
 #include "read/file/clock.h"
 #include "read/window.h"
-#include "stream-internal.h"
+#include "read/join/stream-internal.h"
 
 /* Blocks without such an id that are passed over, at most. */
 #define NAMED_EMPTY_MOST 64
