@@ -41,13 +41,45 @@ clients_add(struct sqt_process_state *process, uint64_t id)
     return client;
 }
 
+/* What the accept of an old connection says.  It counts for a first request only. */
+static void
+clients_ask(struct sqt_process_state *process, struct sqt_client *client)
+{
+    struct sqt_accepted a;
+    client->unasked = 0;
+    if (!process->room->accepted(process->room->accepted_context, process->origin, client->id, &a))
+        return;
+    client->listener = a.listener;
+    if (a.used || client->parsed != SQT_MISSING)
+        return;
+    client->unsure = a.unsure;
+    if (a.unsure)
+        return;
+    client->accepted = client->touched = a.at;
+    client->accept_wait = a.waited >= 0 ? a.waited : SQT_MISSING;
+    if (a.tls >= 0 && client->tls_begin == SQT_MISSING && client->tls == SQT_MISSING) {
+        client->tls = a.tls;
+        client->handshake = sqt_connect_outcome(a.tls_end);
+    }
+}
+
+static int
+clients_is_old(const struct sqt_process_state *process, uint64_t id)
+{
+    return process->room->accepted && process->origin->late && id < process->accepted_least;
+}
+
 /* The connection, also one that was accepted before the trace began.  After a loss its bytes cannot be counted on. */
 static struct sqt_client *
 clients_find(struct sqt_process_state *process, uint64_t id)
 {
     struct sqt_client *client = sqt_idmap_get(&process->clients, id);
-    if (!client)
+    if (!client) {
         client = clients_add(process, id);
+        client->unasked = clients_is_old(process, id);
+    }
+    if (client->unasked && process->now >= process->room->accepted_since)
+        clients_ask(process, client);
     if (client->epoch != process->epoch) {
         client->epoch = process->epoch;
         sqt_pool_renew(&process->client_pool, client);
@@ -178,6 +210,8 @@ sqt_client_accept(struct sqt_process_state *process, int64_t now, const struct s
     client->accept_wait = row.waited;
     client->put_off = row.put_off;
     client->listener = row.listener;
+    if (record->id < process->accepted_least)
+        process->accepted_least = record->id;
     if (process->consumer->accept)
         process->consumer->accept(process->consumer->context, &row);
 }
@@ -302,8 +336,9 @@ sqt_client_parsed(struct sqt_process_state *process, int64_t now, const struct s
         if (client->parsed > since)
             since = client->parsed;
     }
-    client->waiting = since == SQT_MISSING ? SQT_MISSING : now - since;
+    client->waiting = since == SQT_MISSING || client->unsure ? SQT_MISSING : now - since;
     client->accepted = SQT_MISSING;
+    client->unsure = 0;
     client->parsed = now;
     client->more_came = record->aux > 0;
     /* Reads whose bytes are all used up are of no more use. */

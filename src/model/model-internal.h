@@ -69,6 +69,9 @@ struct sqt_model_room {
     struct sqt_process_state *kids[SQT_MODEL_KIDS]; /* by kid number, modulo: the one that came last */
     sqt_logged_function *logged;                    /* gives transactions their lines of an access.log, */
     void *log;                                      /* with this context; NULL: there is none */
+    sqt_accepted_function *accepted;                /* knows connections that are older than what is read; NULL: none */
+    void *accepted_context;
+    int64_t accepted_since; /* only requests that begin then, or later, need it */
 };
 
 /* What the model knows of one origin, which is one process: the name space of its ids. */
@@ -78,6 +81,7 @@ struct sqt_process_state {
     struct sqt_model_room *room;
     struct sqt_line line;             /* of the run being read */
     int64_t now;                      /* ns; never goes back */
+    uint64_t accepted_least;          /* the lowest client connection whose accept was read */
     uint64_t last_id;                 /* of the first record of its last unit */
     uint64_t first_xact, first_named; /* ids of the first transaction that began, and that was named; 0: none */
     unsigned last_event;              /* of that record; 0: there is none */
@@ -117,6 +121,8 @@ struct sqt_client {
     uint64_t id;
     uint32_t epoch;
     int64_t touched;   /* when it was looked up last */
+    int unasked;       /* it is older than what is read, and nobody has asked what is known of it */
+    int unsure;        /* whether it has had a request before that is not known */
     int64_t accepted;  /* SQT_MISSING if not seen, or once a request was parsed */
     int64_t parsed;    /* when the last request was parsed; SQT_MISSING before */
     int64_t waiting;   /* client_connect of the request just parsed, until its transaction begins */

@@ -167,6 +167,14 @@ sqt_model_join(struct sqt_model *model, sqt_logged_function *logged, void *conte
 }
 
 void
+sqt_model_look_back(struct sqt_model *model, sqt_accepted_function *accepted, void *context, int64_t since)
+{
+    model->room.accepted = accepted;
+    model->room.accepted_context = context;
+    model->room.accepted_since = since;
+}
+
+void
 sqt_bound_met(struct sqt_process_state *process, enum sqt_open_kind kind, uint64_t open)
 {
     static const char *const words[] = {
@@ -219,6 +227,7 @@ model_process_of(struct sqt_model *model, const struct sqt_origin *origin)
     process->origin = origin;
     process->now = SQT_MISSING;
     process->stepped = INT64_MIN;
+    process->accepted_least = UINT64_MAX;
     process->room = &model->room;
     model->room.kids[origin->identity.kid % SQT_MODEL_KIDS] = process;
     init_pools(process);

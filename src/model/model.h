@@ -9,7 +9,7 @@
 #ifndef SQT_MODEL_H
 #define SQT_MODEL_H
 
-#include "../read/stream.h"
+#include "../read/window.h"
 #include "digest.h"
 #include "pool.h"
 #include "spans.h"
@@ -654,6 +654,10 @@ struct sqt_model *sqt_model_new(const struct sqt_consumer *consumer);
 
 /* From now on transactions get their lines of an access.log: from that function, with that context. */
 void sqt_model_join(struct sqt_model *model, sqt_logged_function *logged, void *context);
+
+/* From now on requests of connections that were accepted before reading began learn what that function knows of them, if they
+ * begin at `since` or later. */
+void sqt_model_look_back(struct sqt_model *model, sqt_accepted_function *accepted, void *context, int64_t since);
 
 /* Takes the records of a run of the stream. */
 void sqt_model_run(struct sqt_model *model, const struct sqt_run *run);

@@ -395,6 +395,13 @@ sqt_pass_join(struct sqt_pass *pass, sqt_logged_function *logged, void *context)
 }
 
 void
+sqt_pass_look_back(struct sqt_pass *pass, sqt_accepted_function *accepted, void *context, int64_t since)
+{
+    if (pass->model)
+        sqt_model_look_back(pass->model, accepted, context, since);
+}
+
+void
 sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run)
 {
     const size_t count = run->logged ? run->logged_count : run->count;
@@ -436,6 +443,12 @@ sqt_pass_stop_early(struct sqt_pass *pass, int64_t since, int64_t until)
     pass->stops = 1;
     pass->since = since;
     pass->until = until;
+}
+
+int
+sqt_pass_reads_on(const struct sqt_pass *pass)
+{
+    return pass->looks && !pass->over;
 }
 
 /* What is above the picture and beside its axes. */

@@ -31,11 +31,17 @@ struct sqt_pass *sqt_pass_new(struct sqt_job *jobs, size_t count, const struct s
 /* From now on requests get their lines of an access.log: from sqt_stream_logged() and a stream, say. */
 void sqt_pass_join(struct sqt_pass *pass, sqt_logged_function *logged, void *context);
 
+/* From now on requests that begin at `since` or later learn of connections that were accepted before reading began: from
+ * sqt_stream_accepted() and a stream, say. */
+void sqt_pass_look_back(struct sqt_pass *pass, sqt_accepted_function *accepted, void *context, int64_t since);
+
 /* Takes the records of a run of the stream.  Empty runs are welcome. */
 void sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run);
 
 /* From now on it is done, too, once all that began from since until until has come to its end. */
 void sqt_pass_stop_early(struct sqt_pass *pass, int64_t since, int64_t until);
+/* Whether it reads on only because something that began before `until` is not over. */
+int sqt_pass_reads_on(const struct sqt_pass *pass);
 
 /* Whether no job wants more. */
 int sqt_pass_done(const struct sqt_pass *pass);

@@ -20,6 +20,7 @@ struct sqt_window {
 struct sqt_window_cost {
     int64_t from;              /* ns: the earliest time from which a process is read; INT64_MIN: its first record */
     uint64_t records, all;     /* from there up to `until`, and in the whole trace */
+    uint64_t behind;           /* from `until` on: read only as far as what began before it is not over */
     uint64_t bytes, all_bytes; /* of files */
     int cut;                   /* there are earlier records, which are not read */
 };
@@ -36,6 +37,22 @@ int sqt_stream_find_xact(struct sqt_stream *stream, int64_t kid, uint64_t xid, i
 /* The same of the requests of a client's connection: from its accept to its close, if that comes within some minutes; else to
  * the end of the trace. */
 int sqt_stream_find_conn(struct sqt_stream *stream, int64_t kid, uint64_t conn, int64_t *since, int64_t *until);
+
+/* When a client's connection was accepted, and what happened to it before its first request. */
+struct sqt_accepted {
+    int64_t at, waited; /* ns; waited for the accept, -1: not known */
+    uint32_t listener;  /* definition of the origin; UINT32_MAX: not known */
+    int used;           /* it has had a request: the rest is of no more use */
+    int unsure;         /* whether it has had one is not known, or a clock stepped */
+    int64_t tls;        /* ns of the TLS handshake, -1: none */
+    uint32_t tls_end;   /* aux of CLIENT_TLS_END */
+};
+
+/* Looks for a connection that was accepted before reading began, in a few blocks that are unpacked for it: 1, or 0 if it is not
+ * certain, as above, or many blocks were unpacked before. */
+typedef int sqt_accepted_function(void *context, const struct sqt_origin *origin, uint64_t conn,
+                                  struct sqt_accepted *accepted);
+int sqt_stream_accepted(void *stream, const struct sqt_origin *origin, uint64_t conn, struct sqt_accepted *accepted);
 
 /* What reading all of it costs: the same as a window without an end. */
 void sqt_stream_cost(struct sqt_stream *stream, struct sqt_window_cost *cost);

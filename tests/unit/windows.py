@@ -21,6 +21,7 @@ sys.dont_write_bytecode = True
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP, REPORT = os.path.join(TOOLS, "sqtrace-dump"), os.path.join(TOOLS, "sqtrace-report")
 MAKE, MANY = os.path.join(TOOLS, "tests", "unit", "make_windows"), os.path.join(TOOLS, "many-records")
+LONG = os.path.join(TOOLS, "tests", "unit", "make_long")
 THINGS = ("requests", "events", "swaps", "ios", "diskops", "connections", "loops", "samples", "digests", "losses", "clock_steps",
           "incidents", "waits", "closes")
 SUMS = ("--table=summary", "--table=servers", "--table=services", "--table=findings", "--table=listeners", "--table=loop_time",
@@ -246,6 +247,31 @@ def years(folder):
     check(not wrong and len(whole) == 531, "blocks of years", wrong)
 
 
+def idle_connections(folder):
+    """Requests of connections that were accepted long before the window, half of which never had one, have all their cells."""
+    path = os.path.join(folder, "long.sqt")
+    subprocess.run([LONG, path, "1500000", "10000"], check=True)
+    for what in ("--table=requests", "--table=listeners", "--table=findings", "--table=summary", "--figure=load", "--format=chrome"):
+        wrong, less = "", 0
+        for since, until in (14, 14.5), (20, 22), (23.5, 25):  # at 22.5 s a tunnel begins that outlasts the trace
+            options = [what, "--since=%gs" % since, "--until=%gs" % until, path]
+            good, mine = run("--lookback=all", *options), run("--lookback=2s", *options)
+            if what == "--table=requests":
+                waits = [line.split("\t") for line in good[2]]
+                at = waits[0].index("accept_wait_ns"), waits[0].index("conn")
+                less += any(row[at[0]] != "-" and 0 < int(row[at[1]]) <= 2000 for row in waits[1:]) and "window" in mine[1]
+            if (good[0], good[2]) != (mine[0], mine[2]) and not wrong:
+                wrong = "%s: %s" % (" ".join(options), first_difference(good[2], mine[2]))
+        check(not wrong, "%s of connections that were idle for long" % what, wrong)
+        if what == "--table=requests":
+            check(less == 3, "each window has first requests of such connections, and leaves blocks out", str(less))
+    said = told(path, True, "--table=requests", "--until=22.6s", pause=2.5)
+    check(re.search(r"reading on for what --until leaves open: [0-9.]+ [KM]?B of up to [0-9.]+ [KM]B, [0-9]+ s left", said) and
+          all(len(line) < 80 for line in said.replace("\033[K", "").split("\r")), "the price of a tunnel is said", repr(said))
+    said = told(path, True, "--table=requests", "--until=22s", "--where=conn > 2004")
+    check("reading on" not in said, "not where all is over", repr(said))
+
+
 def bytes_read(*options):
     """Bytes that reading options takes from files: the program has ended, and was not waited for yet."""
     with subprocess.Popen([DUMP, "--quiet", *options], stdout=subprocess.DEVNULL) as process:
@@ -367,14 +393,15 @@ def report(folder, trace):
     check(not wrong, "its series are those of the whole trace", wrong)
 
 
-def told(path, terminal, *options):
+def told(path, terminal, *options, pause=1.2):
     """What a program that reads for more than a second says on the standard error."""
     main_side, other = pty.openpty()
     with tempfile.TemporaryFile() as file:
-        with subprocess.Popen([DUMP, "--table=events", *options, path], stdout=subprocess.PIPE,
+        table = () if any(option.startswith("--table") for option in options) else ("--table=events",)
+        with subprocess.Popen([DUMP, *table, *options, path], stdout=subprocess.PIPE,
                               stderr=other if terminal else file) as process:
             process.stdout.read(1000)
-            time.sleep(1.2)  # it cannot write on meanwhile
+            time.sleep(pause)  # it cannot write on meanwhile
             while process.stdout.read(1 << 20):
                 pass
         os.close(other)
@@ -431,6 +458,7 @@ def main():
         shared(folder)
         many(folder)
         years(folder)
+        idle_connections(folder)
         said(trace)
         report(folder, trace)
         costs(folder)

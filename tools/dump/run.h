@@ -49,6 +49,7 @@ struct dump {
     int quiet;
     struct account account;
     struct timespec began, shown;
+    int priced;                 /* what reading on behind --until may cost was said */
     struct program_voice voice; /* for the progress */
     char told[512];             /* the first error of the reader; "": none */
     char dead[160];             /* with --fail-if and a time before now: no process writes the trace; "": not so */

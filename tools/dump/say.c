@@ -26,7 +26,8 @@ dump_report(void *context, enum sqt_severity severity, const char *text)
     fprintf(stderr, "sqtrace-dump: %s%s\n", words[severity], text);
 }
 
-/* Shows how far it is, at most twice a second, when that takes longer than a second and somebody looks. */
+/* Shows how far it is, at most twice a second, when that takes longer than a second and somebody looks.  What reading on behind
+ * --until may cost is said before. */
 void
 dump_show_progress(struct dump *d)
 {
@@ -34,15 +35,20 @@ dump_show_progress(struct dump *d)
     clock_gettime(CLOCK_MONOTONIC, &now);
     const double since_begin = (double)(now.tv_sec - d->began.tv_sec) + (double)(now.tv_nsec - d->began.tv_nsec) / 1e9;
     const double since_shown = (double)(now.tv_sec - d->shown.tv_sec) + (double)(now.tv_nsec - d->shown.tv_nsec) / 1e9;
-    if (since_begin < 1 || since_shown < 0.5)
+    const uint64_t records = sqt_pass_records(d->pass);
+    const int reads_on = sqt_pass_reads_on(d->pass);
+    const int dear = reads_on && program_window_is_dear(&d->window, records, since_begin);
+    const int first = dear && !d->priced;
+    if (!first && (since_begin < 1 || since_shown < 0.5))
         return;
     char text[512];
     d->shown = now;
+    d->priced |= dear;
     d->voice.progress = 1;
     if (d->window.cost.all)
-        program_window_progress(&d->window, sqt_pass_records(d->pass), since_begin, text, sizeof(text));
+        program_window_progress(&d->window, records, since_begin, reads_on, text, sizeof(text));
     else /* a log */
-        snprintf(text, sizeof(text), "%.1f M lines", (double)sqt_pass_records(d->pass) / 1e6);
+        snprintf(text, sizeof(text), "%.1f M lines", (double)records / 1e6);
     fprintf(stderr, "\r%s\033[K", text);
 }
 

@@ -89,9 +89,39 @@ program_window_missing(const struct program_window *w, char *text, size_t size)
     return 1;
 }
 
-const char *
-program_window_progress(const struct program_window *w, uint64_t records, double seconds, char *text, size_t size)
+/* Records up to the end of the trace, at most. */
+static uint64_t
+window_records_left(const struct program_window *w, uint64_t records)
 {
+    const uint64_t most = w->cost.records + w->cost.behind;
+    return records < most ? most - records : 0;
+}
+
+int
+program_window_is_dear(const struct program_window *w, uint64_t records, double seconds)
+{
+    return records && seconds * (double)window_records_left(w, records) / (double)records > 1;
+}
+
+/* The price of what is not over at --until. */
+static const char *
+window_reads_on(const struct program_window *w, uint64_t records, double seconds, char *text, size_t size)
+{
+    char done[SQT_HUMAN_ROOM], most[SQT_HUMAN_ROOM];
+    const double a_record = w->cost.all ? (double)w->cost.all_bytes / (double)w->cost.all : 0;
+    const uint64_t behind = records > w->cost.records ? records - w->cost.records : 0;
+    snprintf(text, size, "reading on for what --until leaves open: %s of up to %s, %.0f s left",
+             sqt_human_bytes(done, a_record * (double)behind), sqt_human_bytes(most, a_record * (double)w->cost.behind),
+             records ? seconds * (double)window_records_left(w, records) / (double)records : 0);
+    return text;
+}
+
+const char *
+program_window_progress(const struct program_window *w, uint64_t records, double seconds, int reads_on, char *text,
+                        size_t size)
+{
+    if (reads_on)
+        return window_reads_on(w, records, seconds, text, size);
     char done[SQT_HUMAN_ROOM], all[SQT_HUMAN_ROOM], left[SQT_HUMAN_ROOM] = "";
     const double part = w->cost.records && records < w->cost.records ? (double)records / (double)w->cost.records : 1;
     const double bytes = (double)w->cost.bytes;

@@ -38,9 +38,14 @@ int64_t program_window_length(const struct program_window *window, const struct 
 /* What was read, in words for a comment.  Returns 0 if it was all. */
 int program_window_text(const struct program_window *window, uint64_t records, char *text, size_t size);
 
-/* How far it is after that many records and seconds, and what takes less.  Returns text. */
-const char *program_window_progress(const struct program_window *window, uint64_t records, double seconds, char *text,
-                                    size_t size);
+/* Whether reading on behind --until, after that many records and seconds, may take more than a second: a price to say before it
+ * is paid. */
+int program_window_is_dear(const struct program_window *window, uint64_t records, double seconds);
+
+/* How far it is after that many records and seconds, and what takes less.  reads_on: only what is not over at --until is waited
+ * for.  Returns text. */
+const char *program_window_progress(const struct program_window *window, uint64_t records, double seconds, int reads_on,
+                                    char *text, size_t size);
 
 /* What may be missing because reading began where it did.  Returns 0 if nothing may. */
 int program_window_missing(const struct program_window *window, char *text, size_t size);

@@ -260,12 +260,14 @@ show(struct report_trace *t, const struct sqt_pass *pass, const struct timespec 
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     const double seconds = (double)(now.tv_sec - began->tv_sec) + (double)(now.tv_nsec - began->tv_nsec) / 1e9;
-    if (seconds < 1)
+    const uint64_t records = sqt_pass_records(pass);
+    const int reads_on = sqt_pass_reads_on(pass);
+    if (seconds < 1 && !(reads_on && program_window_is_dear(&t->window, records, seconds)))
         return;
     if (t->of_log)
-        snprintf(text, sizeof(text), "reading %.1f M lines", (double)sqt_pass_records(pass) / 1e6);
+        snprintf(text, sizeof(text), "reading %.1f M lines", (double)records / 1e6);
     else
-        program_window_progress(&t->window, sqt_pass_records(pass), seconds, text, sizeof(text));
+        program_window_progress(&t->window, records, seconds, reads_on, text, sizeof(text));
     report_progress(t->report, "%s%s%s", t->label, *t->label ? ": " : "", text);
 }
 
@@ -281,8 +283,10 @@ read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs
     struct sqt_run run;
     unsigned runs = 0;
     clock_gettime(CLOCK_MONOTONIC, &began);
-    if (t->window.used)
+    if (t->window.used) {
         sqt_pass_stop_early(pass, t->window.window.since, t->window.window.until);
+        sqt_pass_look_back(pass, sqt_stream_accepted, stream, t->window.window.since);
+    }
     while (!report_stop && !sqt_pass_done(pass) && sqt_stream_next(stream, &run)) {
         sqt_pass_run(pass, &run);
         if (++runs % 64 == 0)

@@ -207,6 +207,7 @@ sqt_origin_reader_free(struct sqt_origin_reader *o)
     free(o->ring_name);
     free(o->named_by);
     sqt_index_free(&o->index);
+    sqt_accepted_free(o->accepted);
     sqt_dictionary_free(&o->dictionary);
     free(o);
 }

@@ -119,6 +119,7 @@ window_count(struct sqt_origin_reader *o, const struct sqt_window *window, struc
     cost->all += all;
     cost->all_bytes += bytes;
     cost->records += read;
+    cost->behind += o->extent_to > end ? o->extent_to - end : 0;
     cost->bytes += read < all ? (uint64_t)((double)bytes * (double)read / (double)all) : all ? bytes : 0;
 }
 

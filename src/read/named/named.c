@@ -3,7 +3,7 @@
  * named.c - the block in which a transaction got its id, or a client's connection was accepted: ids grow, so few blocks are
  * unpacked.
  */
-#include "read/window.h"
+#include "named.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 #include "base/memory.h"
 #include "base/open.h"
 #include "read/file/clock.h"
-#include "stream-internal.h"
+#include "read/window.h"
+#include "read/join/stream-internal.h"
 
 /* Blocks without such an id that are passed over, at most. */
 #define NAMED_EMPTY_MOST 64
@@ -25,20 +26,15 @@
 /* Blocks in which the end of a connection is looked for: some minutes of a busy proxy. */
 #define NAMED_CLOSE_MOST 128
 
-struct named_block {
-    uint64_t at;
-    uint32_t size; /* of the frame */
-    uint32_t part;
-};
-
 struct named_search {
     struct sqt_origin_reader *reader;
-    struct named_block *blocks;
+    struct sqt_named_block *blocks;
     size_t count, room;
     struct sqt_record *records;
     unsigned event; /* whose id is looked for */
     uint64_t id;
     size_t lower, upper; /* in between it is, if it is there: numbers of blocks + 1; upper = count + 1: up to the end */
+    struct sqt_named_memo *memo; /* NULL: none */
 
     /* while blocks are listed */
     size_t part, most;
@@ -62,7 +58,7 @@ named_add(struct named_search *n, uint64_t at, uint32_t size, size_t part)
         n->room = n->room ? 2 * n->room : 256;
         n->blocks = sqt_resized(n->blocks, n->room * sizeof(*n->blocks));
     }
-    n->blocks[n->count++] = (struct named_block){at, size, (uint32_t)part};
+    n->blocks[n->count++] = (struct sqt_named_block){at, size, (uint32_t)part};
 }
 
 static int
@@ -127,12 +123,10 @@ named_look(const struct named_search *n, const struct sqt_block *block, const st
 
 /* Unpacks a block whose bytes are good.  Returns 0, or -1. */
 static int
-named_unpack(struct named_search *n, const uint8_t *bytes, size_t size, struct named_ids *ids)
+named_unpack(struct sqt_origin_reader *o, const uint8_t *bytes, size_t size, struct sqt_record *records,
+             struct sqt_block *block, struct sqt_line *line)
 {
-    struct sqt_origin_reader *const o = n->reader;
     struct sqt_frame frame, copy;
-    struct sqt_block block;
-    struct sqt_line line;
     memcpy(&frame, bytes, sizeof(frame));
     if (frame.size != size - sizeof(frame)) /* somebody writes it meanwhile */
         return -1;
@@ -141,29 +135,69 @@ named_unpack(struct named_search *n, const uint8_t *bytes, size_t size, struct n
     const uint8_t *const payload = bytes + sizeof(frame);
     const uint32_t crc =
         (uint32_t)crc32(crc32(0, (const Bytef *)&copy, sizeof(copy)), payload, (uInt)(size - sizeof(frame)));
-    if (crc != frame.crc || sqt_block_head(&frame, payload, o->public.identity.ring_id, &block) ||
-        sqt_block_unpack(o->unpacker, &o->dictionary.pack, &frame, payload, &block, n->records) ||
-        sqt_block_check(&o->dictionary, &block, n->records) ||
-        sqt_clock_line(&o->public.identity, &block.from, &block.to, block.time_first, block.time_last, o->offset_ns,
-                       &line) != 0)
+    if (crc != frame.crc || sqt_block_head(&frame, payload, o->public.identity.ring_id, block) ||
+        sqt_block_unpack(o->unpacker, &o->dictionary.pack, &frame, payload, block, records) ||
+        sqt_block_check(&o->dictionary, block, records) ||
+        sqt_clock_line(&o->public.identity, &block->from, &block->to, block->time_first, block->time_last, o->offset_ns,
+                       line) != 0)
         return -1;
-    named_look(n, &block, &line, ids);
+    return 0;
+}
+
+int
+sqt_named_unpack(struct sqt_origin_reader *o, const struct sqt_named_block *b, struct sqt_record *records,
+                 struct sqt_block *block, struct sqt_line *line)
+{
+    const struct sqt_part *const part = o->parts[b->part];
+    uint8_t *const bytes = sqt_allocated(b->size);
+    const int fd = part->fd >= 0 ? part->fd : sqt_open_regular(AT_FDCWD, part->name, O_RDONLY, NULL);
+    const int got = fd >= 0 && pread(fd, bytes, b->size, (off_t)b->at) == (ssize_t)b->size;
+    const int failed = !got || named_unpack(o, bytes, b->size, records, block, line) != 0;
+    if (fd >= 0 && part->fd < 0)
+        close(fd);
+    free(bytes);
+    return failed ? -1 : 0;
+}
+
+/* What is remembered of that block, if the id is not in it. */
+static const struct sqt_named_range *
+named_remembered(const struct named_search *n, const struct sqt_named_block *b)
+{
+    for (size_t i = 0; n->memo && i < n->memo->count; ++i) {
+        const struct sqt_named_range *const r = &n->memo->ranges[i];
+        if (r->at == b->at && r->part == b->part)
+            return n->id < r->least || n->id > r->most ? r : NULL;
+    }
+    return NULL;
+}
+
+/* Notes which ids are in the block.  Returns 0, or -1 where enough blocks were read. */
+static int
+named_remember(const struct named_search *n, const struct sqt_named_block *b, const struct named_ids *ids)
+{
+    struct sqt_named_memo *const m = n->memo;
+    if (!m)
+        return 0;
+    if (m->count == SQT_NAMED_RANGES)
+        return -1;
+    m->ranges[m->count++] = (struct sqt_named_range){b->at, b->part, ids->least, ids->most};
     return 0;
 }
 
 static int
 named_read(struct named_search *n, size_t i, struct named_ids *ids)
 {
-    const struct named_block *const b = &n->blocks[i];
-    const struct sqt_part *const part = n->reader->parts[b->part];
-    uint8_t *const bytes = sqt_allocated(b->size);
-    const int fd = part->fd >= 0 ? part->fd : sqt_open_regular(AT_FDCWD, part->name, O_RDONLY, NULL);
-    const int got = fd >= 0 && pread(fd, bytes, b->size, (off_t)b->at) == (ssize_t)b->size;
-    const int failed = !got || named_unpack(n, bytes, b->size, ids) != 0;
-    if (fd >= 0 && part->fd < 0)
-        close(fd);
-    free(bytes);
-    return failed ? -1 : 0;
+    const struct sqt_named_range *const known = named_remembered(n, &n->blocks[i]);
+    struct sqt_block block;
+    struct sqt_line line;
+    if (known) {
+        *ids = (struct named_ids){.least = known->least, .most = known->most};
+        return 0;
+    }
+    if (sqt_named_unpack(n->reader, &n->blocks[i], n->records, &block, &line) != 0)
+        return -1;
+    named_look(n, &block, &line, ids);
+    return named_remember(n, &n->blocks[i], ids);
 }
 
 /* Reads the first block from i on, before end, that has such an id: its number; end: there is none; SIZE_MAX: it cannot be
@@ -213,7 +247,7 @@ named_bisect(struct named_search *n, struct named_ids *ids, size_t *found)
 
 /* Looks at the blocks that the index lists, and then between two of them. */
 static enum named_result
-named_search(struct named_search *n, struct named_ids *ids, struct named_block *found)
+named_search(struct named_search *n, struct named_ids *ids, struct sqt_named_block *found)
 {
     const struct sqt_index *const index = &n->reader->index;
     const struct sqt_index_block *const blocks = index->blocks;
@@ -242,7 +276,7 @@ named_search(struct named_search *n, struct named_ids *ids, struct named_block *
 
 /* When the connection was closed, if it was soon. */
 static void
-named_find_close(struct named_search *n, const struct named_block *accepted, struct named_ids *ids)
+named_find_close(struct named_search *n, const struct sqt_named_block *accepted, struct named_ids *ids)
 {
     struct named_ids closed;
     n->event = SQT_EV_CONN_CLOSE;
@@ -270,7 +304,7 @@ static enum named_result
 named_find(struct sqt_origin_reader *o, unsigned event, uint64_t id, struct named_ids *ids)
 {
     struct named_search n = {.reader = o, .event = event, .id = id};
-    struct named_block found = {0};
+    struct sqt_named_block found = {0};
     if (!named_is_sure(o))
         return NAMED_UNSURE;
     n.records = sqt_allocated(SQT_BLOCK_RECORDS * sizeof(*n.records));
@@ -280,6 +314,19 @@ named_find(struct sqt_origin_reader *o, unsigned event, uint64_t id, struct name
     free(n.blocks);
     free(n.records);
     return result;
+}
+
+int
+sqt_named_find_accept(struct sqt_origin_reader *o, uint64_t conn, struct sqt_record *records,
+                      struct sqt_named_memo *memo, struct sqt_named_block *found)
+{
+    struct named_search n = {.reader = o, .event = SQT_EV_CONN_ACCEPT, .id = conn, .records = records, .memo = memo};
+    struct named_ids ids;
+    if (!named_is_sure(o))
+        return -1;
+    const enum named_result result = named_search(&n, &ids, found);
+    free(n.blocks);
+    return result == NAMED_FOUND ? 0 : -1;
 }
 
 static int
