@@ -199,7 +199,8 @@ def resent(trace, gone):
             waited += busy if gone else min(busy, again * (200 * MS + number(part["aux"]) * 1000))
     when = spell(trace, its, [Connection(row) for row in trace.events("CONN_CLOSE")])
     when.since = max(when.since - waited / len(its), 0)
-    return harm(trace, waited, 0, len(its) if gone else 0, share=False, when=when)
+    # A trace may say any time; a cell holds 292 years.
+    return harm(trace, min(waited, (1 << 63) - 1), 0, len(its) if gone else 0, share=False, when=when)
 
 
 def undelivered(trace, _):
