@@ -2,10 +2,11 @@
 """Troubles with servers, name servers and parents, planted without a look at what `findings` says.  See reports.md, and
 trouble_dns.py."""
 
+import subprocess
+
 from lib.env import free_port
 from lib.tls import Certificates, FarEnds
 from more_cousins import change
-from more_machine import iptables
 from plant_servers import many_hosts
 from scene import Origin
 from trouble_tunnels import tunnels
@@ -14,7 +15,7 @@ SLOW = 2  # the third origin
 
 
 def slow_certificate(scene):
-    """Tunnels are bumped, and the third server takes 700 ms before it sends its certificate."""
+    """Tunnels are bumped, and the third server takes 700 ms before it sends its certificate.  No connection to it is kept."""
     certificates = Certificates(scene.env, *["o%d.test" % n for n in range(1, 6)])
     third, port = scene.origins[SLOW], scene.origins[SLOW].port
     for origin in scene.origins:
@@ -30,6 +31,7 @@ def slow_certificate(scene):
     scene.port = free_port()
     scene.conf += ("http_port 127.0.0.1:%d ssl-bump tls-cert=%s generate-host-certificates=on "
                    "dynamic_cert_mem_cache_size=4MB\nssl_bump bump all\ntls_outgoing_options cafile=%s\n"
+                   "server_persistent_connections off\n"
                    % (scene.port, certificates.ca, certificates.ca + ".crt"))
     tunnels(scene, 15, 0, lambda n: "o%d.test" % (1 + n % 5))
     inside = scene.traffic.more
@@ -49,8 +51,9 @@ def parents(scene, names):
 
 
 def tried_again(scene):
-    """One of three parents answers 503 to all, after 250 ms.  Squid asks another one then, so that clients get what they
-    want."""
+    """One of three parents answers 503 to all, after 250 ms.  Squid asks another one then (retry_on_error), so that clients
+    get what they want."""
+    scene.conf += "retry_on_error on\n"
     third = parents(scene, ("moon", "mars", "pluto"))[2]
     third.ms = 250
     third.more["answers"] = [503, 0, 1e9]
@@ -77,9 +80,14 @@ def heavy_tail(scene):
 
 
 def dropped_source(scene):
-    """Connections to one domain leave from an address of its own, whose packets a firewall drops."""
+    """Connections to one domain leave from an address of its own, and nothing that is sent back to that one arrives."""
     scene.conf += ("acl app dstdomain .o3.test\ntcp_outgoing_address 127.5.5.5 app\nconnect_timeout 2 seconds\n")
-    scene.before.append(lambda scene: iptables("-A", "INPUT", "-s", "127.5.5.5", "-p", "tcp", "--syn", "-j", "DROP"))
+
+    def drop(_):
+        for words in ("add pref 10 from %s to 127.5.5.5 blackhole" % scene.origins[SLOW].address,
+                      "add pref 100 lookup local", "del pref 0"):
+            subprocess.run(["ip", "rule"] + words.split(), check=True)
+    scene.before.append(drop)
 
 
 def only_if_cached(scene):
