@@ -112,11 +112,11 @@ def overloaded_acl(scene):
 
 def few_open_files(scene):
     """max_open_disk_fds is 5, and eight downloads keep a file open each: Squid stores nothing beside them.  It keeps nothing
-    in memory.  Origins of 100 ms."""
+    in memory.  Origins of 400 ms."""
     from_disk(scene, ["aufs:one", "aufs:two"])
     scene.conf += "max_open_disk_fds 5\n"
     for origin in scene.origins:
-        origin.ms = 100
+        origin.ms = 400
     made = scene.traffic.requests
     scene.traffic.requests = lambda seconds: [
         [n / 10, "GET", scene.origins[n % 5].url + "/size=3000000;gap=200;parts=100/download%d" % n, [], 0, {}]

@@ -44,7 +44,7 @@ struct crowd_server {
     } queue;
     struct crowd_span {
         int64_t begin, took;
-    } last[LAST]; /* the last answers */
+    } last[LAST];          /* the last answers */
     uint64_t slow, passed; /* requests that took TIMES the quickest; of them, which others passed */
 };
 

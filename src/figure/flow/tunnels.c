@@ -165,10 +165,11 @@ tunnels_note(const struct tunnels *t, struct sqt_tolds *tolds)
     if (count < LEAST || t->open < (double)LONG * (double)count)
         return;
     snprintf(meant, sizeof(meant), "%s", tolds->meant);
-    snprintf(tolds->meant, sizeof(tolds->meant),
-             " Not looked at: what came through %llu tunnels, which were open for %s in the mean; whether it came slowly (a "
-             "delay pool, the line) a trace does not know.%.256s",
-             (unsigned long long)count, sqt_human_time(each, t->open / (double)count, " ", "us"), meant);
+    snprintf(
+        tolds->meant, sizeof(tolds->meant),
+        " Not looked at: what came through %llu tunnels, which were open for %s in the mean; whether it came slowly (a "
+        "delay pool, the line) a trace does not know.%.256s",
+        (unsigned long long)count, sqt_human_time(each, t->open / (double)count, " ", "us"), meant);
 }
 
 static void

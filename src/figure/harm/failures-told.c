@@ -93,14 +93,15 @@ static const struct failures_words {
          "always_direct leave nobody to ask, or all parents are dead, or have as many connections as max-conn= of "
          "cache_peer allows.",
          "sqtrace-dump --where='status >= 500 and tries == 0' TRACE"},
-    [SQT_FAILED_OWN_NAME] =
-        {"no_server",
-         "no server was asked. Squid had looked up a host that squid.conf names, as that of a cache_peer, and %s answered "
-         "with an error or not at all: that cache_peer has no address",
-         "", "the name server",
-         "squid -k reconfigure looks the host of a cache_peer up again; by itself Squid does so after an hour. cache_peer: an "
-         "address, or a line in hosts_file, needs no name server. Start Squid when names resolve.",
-         "sqtrace-dump --table=waits --where='kind == name_server and outcome != ok' TRACE"},
+    [SQT_FAILED_OWN_NAME] = {"no_server",
+                             "no server was asked. Squid had looked up a host that squid.conf names, as that of a "
+                             "cache_peer, and %s answered "
+                             "with an error or not at all: that cache_peer has no address",
+                             "", "the name server",
+                             "squid -k reconfigure looks the host of a cache_peer up again; by itself Squid does so "
+                             "after an hour. cache_peer: an "
+                             "address, or a line in hosts_file, needs no name server. Start Squid when names resolve.",
+                             "sqtrace-dump --table=waits --where='kind == name_server and outcome != ok' TRACE"},
     [SQT_FAILED_CUT] = {"cut_replies", "%s closed the connection before the end",
                         "%s closed the connection before the end", "a server",
                         "Look at that server, and at what stands before it: a reply has fewer bytes than its "
@@ -392,9 +393,10 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
     else if (x->at == SQT_FAILED_REDIRECTED)
         snprintf(text, size, "were sent to another URL by Squid (%u).", x->status);
     else if (x->at == SQT_FAILED_BY_SQUID && x->status == 504)
-        snprintf(text, size,
-                 "got a 504 of Squid's, because the cache does not have what they ask for, and their clients want no server "
-                 "asked (Cache-Control: only-if-cached).");
+        snprintf(
+            text, size,
+            "got a 504 of Squid's, because the cache does not have what they ask for, and their clients want no server "
+            "asked (Cache-Control: only-if-cached).");
     else if (x->at == SQT_FAILED_BY_SQUID)
         snprintf(text, size, "were refused by Squid itself, with a status of %s.", with_status);
     else if (x->at == SQT_FAILED_HANDSHAKE)
@@ -460,18 +462,28 @@ failures_of_method(struct sqt_failed_requests *all, const struct sqt_failure *x,
     return server && server->errors.most >= least && server->errors.others >= LEAST ? server : NULL;
 }
 
-/* Whether a server that is in use fails a good part of its own requests, however few these are of all. */
+static int
+is_a_peer(const struct sqt_failed_requests *all, const char *name)
+{
+    for (const struct sqt_name_entry *named = all->peers.first; named && name; named = named->next)
+        if (strcmp(named->name, name) == 0)
+            return 1;
+    return 0;
+}
+
+/* Whether a server that is in use fails a good part of its own requests, however few these are of all.  What an origin answers
+ * is its own matter; what a cache_peer does is Squid's choice. */
 static int
 is_much_of_its_own(struct sqt_failed_requests *all, const struct sqt_failure *x)
 {
     static const unsigned of_servers =
-        1u << SQT_FAILED_CONNECT | 1u << SQT_FAILED_TLS | 1u << SQT_FAILED_ANSWER | 1u << SQT_FAILED_CUT |
-        1u << SQT_FAILED_BY_SERVER;
-    if (!(of_servers >> x->at & 1) || !failures_name(x) || x->count < LEAST_OF_ITS_OWN)
+        1u << SQT_FAILED_CONNECT | 1u << SQT_FAILED_TLS | 1u << SQT_FAILED_ANSWER | 1u << SQT_FAILED_CUT;
+    const int of_peer = x->at == SQT_FAILED_BY_SERVER && is_a_peer(all, failures_name(x));
+    if ((!(of_servers >> x->at & 1) && !of_peer) || !failures_name(x) || x->count < LEAST_OF_ITS_OWN)
         return 0;
     const uint64_t asked = sqt_failure_get(all, SQT_FAILED_CONNECT, failures_name(x))->asked;
     return 100 * asked >= IN_USE * all->requests && 100 * x->count >= OF_ITS_OWN * asked &&
-           (x->count < asked || x->at == SQT_FAILED_BY_SERVER);
+           (x->count < asked || of_peer);
 }
 
 /* The least share of failures of all requests in that time, in %.  A server that fails one method needs no more than others:
@@ -585,8 +597,10 @@ failures_by_squid(const struct sqt_failure *x, struct sqt_told *told)
          "What clients send is no HTTP that Squid takes: TLS on a port for HTTP, "
          "or http_port without accel or intercept, are the usual reasons."},
         {504, "only-if-cached",
-         "These clients get what they ask for. A proxy that takes this Squid for its sibling asks so, as may a program that "
-         "fills a cache: cache_peer there (parent instead of sibling), or its ICP answers and digest. request_header_access "
+         "These clients get what they ask for. A proxy that takes this Squid for its sibling asks so, as may a program "
+         "that "
+         "fills a cache: cache_peer there (parent instead of sibling), or its ICP answers and digest. "
+         "request_header_access "
          "Cache-Control deny lets Squid ask servers for them."},
         {408, "request_timeout", "request_timeout, read_timeout: clients take longer to send their request."},
         {417, "Expect", "Clients ask with an Expect that Squid does not know."}};
@@ -684,15 +698,6 @@ failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
         sqt_failed_apart_tell(all, x, told);
     if (x->at == SQT_FAILED_BY_SERVER) /* a try that got such an answer, and was given up, was not closed */
         sqt_tolds_drop(tolds, "closed_connections", told->culprit);
-}
-
-static int
-is_a_peer(const struct sqt_failed_requests *all, const char *name)
-{
-    for (const struct sqt_name_entry *named = all->peers.first; named && name; named = named->next)
-        if (strcmp(named->name, name) == 0)
-            return 1;
-    return 0;
 }
 
 /* What such a status of a server asks of Squid. */

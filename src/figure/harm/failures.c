@@ -218,7 +218,7 @@ failures_probed(const struct failures *f)
 static int
 is_only_if_cached(const struct sqt_xact *xact, const struct sqt_request_fact *fact)
 {
-    return xact->status == 504 && xact->reused < 0 && !xact->tries &&
+    return xact->status == 504 && xact->reused < 0 &&
            !sqt_row_sum(fact->row, SQT_NS(peer_select) | SQT_NS(dns) | SQT_NS(connect));
 }
 

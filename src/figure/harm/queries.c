@@ -90,8 +90,8 @@ queries_keep(struct queries *q, const struct sqt_wait *wait, struct asked *all)
 {
     const int failed = wait->outcome == SQT_WAIT_ERR;
     if (failed || wait->outcome == SQT_WAIT_OK)
-        *queries_answer(q, wait) = (struct answer){wait->origin, wait->xact, wait->who, wait->query, wait->end, wait->end - wait->begin,
-                                failed ? all : NULL};
+        *queries_answer(q, wait) = (struct answer){
+            wait->origin, wait->xact, wait->who, wait->query, wait->end, wait->end - wait->begin, failed ? all : NULL};
 }
 
 /* What its question says of the answer before it: it was a part of one, or an error of another name server. */
@@ -203,15 +203,17 @@ queries_failed(const struct asked *all, struct sqt_tolds *tolds)
         const size_t length = strlen(told->sentence);
         if (!is_of_look_ups(told) || !sqt_told_names(told->culprit, all->server))
             continue;
-        snprintf(told->sentence + length, SQT_TOLD_TEXT - length,
-                 " It answered %llu of %llu queries with an error (as SERVFAIL), after %s in the mean, so that Squid asked "
-                 "another name server.",
-                 (unsigned long long)all->failed, (unsigned long long)all->count,
-                 sqt_human_time(each, all->failed_ns / (double)all->failed, " ", "us"));
-        sqt_told_print(told->advice,
-                       "dns_nameservers: leave that one out, or name it last, until it answers again. Ask it by hand (dig) "
-                       "for the same names: it may not do so for this Squid's address, or not reach the servers that it "
-                       "asks itself.");
+        snprintf(
+            told->sentence + length, SQT_TOLD_TEXT - length,
+            " It answered %llu of %llu queries with an error (as SERVFAIL), after %s in the mean, so that Squid asked "
+            "another name server.",
+            (unsigned long long)all->failed, (unsigned long long)all->count,
+            sqt_human_time(each, all->failed_ns / (double)all->failed, " ", "us"));
+        sqt_told_print(
+            told->advice,
+            "dns_nameservers: leave that one out, or name it last, until it answers again. Ask it by hand (dig) "
+            "for the same names: it may not do so for this Squid's address, or not reach the servers that it "
+            "asks itself.");
     }
 }
 

@@ -106,12 +106,12 @@ struct sqt_standstill {
     const struct sqt_origin *setup; /* which was reconfigured or rotated last */
     enum sqt_event setup_event;
     int64_t setup_at;
-    struct sqt_standing stop;      /* of the process, as far as it is known; origin NULL: none */
-    char stop_name[32];            /* which process that is; "": the only one */
-    struct sqt_holders holders;    /* of the event loop, by samples; with a size of 0: none yet */
+    struct sqt_standing stop;                       /* of the process, as far as it is known; origin NULL: none */
+    char stop_name[32];                             /* which process that is; "": the only one */
+    struct sqt_holders holders;                     /* of the event loop, by samples; with a size of 0: none yet */
     struct sqt_holders *in_pass[SQT_STANDING_KIDS]; /* the same of the pass that a kid is in; NULL: no samples */
-    uint64_t objects;              /* on disk, by the last sample */
-    struct sqt_standing_list list; /* the longest of the last start or reconfiguration */
+    uint64_t objects;                               /* on disk, by the last sample */
+    struct sqt_standing_list list;                  /* the longest of the last start or reconfiguration */
     struct {
         const struct sqt_origin *origin;
         int64_t at;

@@ -7,9 +7,9 @@
 #include "holders.h"
 
 /* Squid writes for aufs in the main thread; threads only open, read and remove files. */
-static const char write_of_aufs[] =
-    "aufs writes in the event loop: its threads only open, read and remove files. cache_dir: rock or diskd write elsewhere. Put "
-    "that cache_dir on a faster disk, or on one that is not full of other writes.";
+static const char write_of_aufs[] = "aufs writes in the event loop: its threads only open, read and remove files. "
+                                    "cache_dir: rock or diskd write elsewhere. Put "
+                                    "that cache_dir on a faster disk, or on one that is not full of other writes.";
 
 const char *
 sqt_holder_advice(const char *holder)

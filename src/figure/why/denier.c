@@ -60,8 +60,8 @@ struct denier_helper {
         uint64_t count, before; /* answers, whoever waited; before: other answers before the first */
         int64_t first, last;
     } answers[ANSWERS];
-    int64_t longest;                /* queue: questions before one */
-    uint64_t known, queued, full;   /* questions of which that is known; with others before them; with so many */
+    int64_t longest;              /* queue: questions before one */
+    uint64_t known, queued, full; /* questions of which that is known; with others before them; with so many */
 };
 
 struct denier {
@@ -241,12 +241,14 @@ denier_add_full(const struct denier *d, const struct denier_helper *helper, stru
     const size_t used = strlen(told->sentence);
     snprintf(told->culprit, sizeof(told->culprit), "%s", helper->named.name);
     snprintf(told->sentence + used, sizeof(told->sentence) - used,
-             " %.0f %% of them asked nothing. Nearly all others waited for %s, in a queue that never held more than %lld before "
+             " %.0f %% of them asked nothing. Nearly all others waited for %s, in a queue that never held more than "
+             "%lld before "
              "them: Squid denies a request that finds the queue full.",
              100 * (double)d->unasked / (double)d->denied, helper->named.name, (long long)helper->longest);
-    sqt_told_print(told->advice,
-                   "external_acl_type: more children-max=, or concurrency=, so that the queue does not fill, or a longer one "
-                   "(queue-size=). ttl=, negative_ttl= and cache= ask the helper less. cache.log has the queue overload.");
+    sqt_told_print(
+        told->advice,
+        "external_acl_type: more children-max=, or concurrency=, so that the queue does not fill, or a longer one "
+        "(queue-size=). ttl=, negative_ttl= and cache= ask the helper less. cache.log has the queue overload.");
     sqt_finding_text(told->command, SQT_TOLD_TEXT, "sqtrace-dump --table=waits --where='{waited}' TRACE",
                      &(struct sqt_finding_values){.culprit = helper->named.name});
 }

@@ -4,8 +4,8 @@
  * more connections do not help.
  *
  * Who waits for a free connection waits while all of them are in use.  So a part of a wait in the queue in which no question
- * is with the service has another reason.  If those who wait so are all let go at once, Squid had no options (OPTIONS) of the
- * service: it wants them when it starts, after a reconfiguration, and when Options-TTL is up.
+ * is with the service has another reason: Squid has no options (OPTIONS) of the service.  It wants them when it starts, after a
+ * reconfiguration, and when Options-TTL is up.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,11 +36,10 @@ struct service {
     struct sqt_name_entry named;
     struct span busy[BUSY]; /* in order of their begin; the oldest one goes */
     unsigned busy_count;
-    uint64_t idle, together; /* requests that waited while it was asked nothing; of them, let go with the one before */
+    uint64_t idle; /* requests that waited while it was asked nothing */
     double idle_ns;
-    int64_t let_go;                 /* when the last of them was */
-    unsigned times, reconfigured;   /* times that they were let go; of them, soon after a reconfiguration */
-    int64_t longest;                /* ns */
+    int64_t let_go, longest;      /* let_go: when the last of them was; longest: ns */
+    unsigned times, reconfigured; /* times that they were let go; of them, soon after a reconfiguration */
 };
 
 struct not_ready {
@@ -91,7 +90,6 @@ service_waited(struct service *s, const struct sqt_wait *wait, int64_t reconfigu
         return;
     const int together = s->idle && wait->given - s->let_go < TOGETHER && s->let_go - wait->given < TOGETHER;
     ++s->idle;
-    s->together += (uint64_t)together;
     s->idle_ns += (double)idle;
     s->longest = idle > s->longest ? idle : s->longest;
     s->times += !together;
@@ -136,31 +134,23 @@ static void
 not_ready_tell_one(const struct service *s, struct sqt_told *told)
 {
     char longest[SQT_HUMAN_ROOM], after[64] = "";
-    const int options = 2 * s->together > s->idle;
     if (s->idle < LEAST || s->idle_ns * 100 < (double)told->waiting * SHARE)
         return;
     if (s->reconfigured)
         snprintf(after, sizeof(after), ", %u of them soon after squid -k reconfigure", s->reconfigured);
     not_ready_replace(told, "until it has a connection free", "before Squid asks it");
     const size_t used = strlen(told->sentence);
-    sqt_human_time(longest, (double)s->longest, " ", "us");
-    if (options)
-        snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                 " %llu requests waited for up to %s while it was asked nothing, and were let go together, %u time%s%s: Squid "
-                 "waited for its options (OPTIONS).",
-                 (unsigned long long)s->idle, longest, s->times, s->times == 1 ? "" : "s", after);
-    else
-        snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                 " %llu requests waited for up to %s while it was asked nothing: for a connection to it, or until Squid may use "
-                 "it.",
-                 (unsigned long long)s->idle, longest);
-    sqt_told_print(told->advice, "%s",
-                   options ? "Ask that service for its OPTIONS by hand, and look at the time that this takes: Squid asks it "
-                             "nothing before. It wants them when it starts, after each squid -k reconfigure, and each time that "
-                             "Options-TTL is up: have fewer reconfigurations, and a longer Options-TTL. More connections do "
-                             "not help. icap_service: bypass=1 goes on without it."
-                           : "Look at the way to that service, and at whether it accepts connections at once: it is not busy, "
-                             "so a higher max-conn= does not help. icap_persistent_connections: keep connections.");
+    snprintf(told->sentence + used, sizeof(told->sentence) - used,
+             " %llu requests waited for up to %s while it was asked nothing, %u time%s%s: Squid waited for its options "
+             "(OPTIONS).",
+             (unsigned long long)s->idle, sqt_human_time(longest, (double)s->longest, " ", "us"), s->times,
+             s->times == 1 ? "" : "s", after);
+    sqt_told_print(
+        told->advice,
+        "Ask that service for its OPTIONS by hand, and look at the time that this takes: Squid asks it nothing "
+        "before. It wants them when it starts, after each squid -k reconfigure, and when Options-TTL is up: "
+        "reconfigure less often, and have a longer Options-TTL. More connections do not help. icap_service: "
+        "bypass=1 goes on without it.");
 }
 
 static void
