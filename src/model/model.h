@@ -130,7 +130,8 @@ struct sqt_xact {
     uint32_t pool;             /* the delay pool that held it back last; 0: none did */
     uint32_t denied_by;        /* definition (ACL): the last one of the check that denied it; 0: none, or not known */
     uint32_t failed_server;    /* definition; of the last try after which another followed; UINT32_MAX if unknown */
-    int failed_reused;         /* that try was on a kept connection */
+    int failed_answered;       /* that try had a reply, which Squid did not hand on: an error */
+    int failed_reused;         /* that try was on a kept connection, and had none */
     struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */
     int tls_before;            /* client_tls was before begin */
     int put_off;               /* Squid put off accepts in accept_wait */

@@ -176,7 +176,7 @@ CLAIMS = {
     "name_server": ["dns"], "adaptation": ["adapt"], "url_helper": ["redirect"], "access_checks": ["access"],
     "slow_clients": ["proxy_reply"], "slow_uploads": ["client_body"], "reply_wait": ["reply_wait"],
     "collapsed": ["collapsed_wait"], "held_back": ["held_back"], "failed_tries": ["failed_tries"],
-    "failed_server": ["failed_tries"], "lookup": ["lookup"],
+    "answered_tries": ["failed_tries"], "failed_server": ["failed_tries"], "lookup": ["lookup"],
     "peer_selection": ["peer_select"], "unaccounted": ["unaccounted"],
 }
 for cause in ("slow_server", "only_server", "slow_servers"):

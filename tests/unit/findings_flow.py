@@ -123,6 +123,8 @@ def otherwise(trace, finding):
     its = failed_otherwise(trace).get("paused" if paused else finding["cause"], [])
     if paused:
         its = [r for r in its if r.row["server"] == finding["culprit"]]
+    if finding["culprit"] == "only-if-cached":
+        its = failures(trace).get((finding["cause"], finding["culprit"]), [])
     ports = re.search(r"because (\S+) does not have their port", finding["sentence"])
     if ports:
         its = [r for r in its if r.row["denied_by"] == ports[1]]

@@ -99,6 +99,7 @@ class Blames:
 
     def __init__(self, trace):
         self.of, self.remembered = {}, []  # (end, kind, name)
+        self.own = []  # the same of look-ups that Squid makes for itself: (end, name)
         self.probes = [(number(row["time_s"]), row["name"], row["result"]) for row in trace.table("incidents")
                        if row["incident"] == "peer_probed"]
         for row in sorted(trace.waits, key=lambda row: row["begin"] + row["ns"]):
@@ -115,7 +116,9 @@ class Blames:
             kind = "service" if row["kind"] == "adaptation" else "look_up" if asks_name else "helper"
             name = row["name"] if kind == "service" else row["who"]
             self.of.setdefault(key(row), {})[kind] = (name, row["ns"])
-        if asks_name and row["outcome"] in ("timeout", "err"):
+        if asks_name and row["outcome"] in ("timeout", "err") and row["xid"] == "-" and row["query"] in ("A", "AAAA"):
+            self.own.append((row["begin"] + row["ns"], row["who"]))
+        elif asks_name and row["outcome"] in ("timeout", "err"):
             self.remembered.append((row["begin"] + row["ns"], "look_up", row["who"]))
 
     def attempt(self, row):
@@ -173,13 +176,16 @@ def failures(trace):
                 its = ("failed_" + blame[0], blame[1])
                 if blame[0] == "connect" and blame[2] < MS:
                     found.setdefault(("no_local_port", "local ports"), []).append(r)
+            elif status == 504 and not reused and not r.ns("peer_select", "dns", "connect"):
+                its = ("refused_requests", "only-if-cached")
             elif not reused and r.ns("dns") and r.key in asked:
                 its = ("no_address", asked[r.key])
             elif reused:
                 its = ("failed_answer", r.row["server"])
             else:
                 last, probed = blames.before(r.end), blames.probed(r.end)
-                its = ("failed_" + last[1], last[2]) if last else ("no_server", "-")
+                own = [name for at, name in blames.own if at <= r.end < at + 60 * MINUTE]
+                its = ("failed_" + last[1], last[2]) if last else ("no_server", own[-1] if own else "-")
                 if probed and (not last or probed >= last[0]):
                     its = ("dead_peers", "-")
             found.setdefault(its, []).append(r)

@@ -57,6 +57,7 @@ RULES = {
     "delay_pool": ("pool", ("held_back",), 2, 0),
     "held_back": ("all", ("held_back",), 2, 0),
     "closed_connections": ("failed", ("failed_tries",), 2, 20),
+    "answered_tries": ("failed", ("failed_tries",), 2, 20),
     "failed_server": ("failed", ("failed_tries",), 2, 20),
     "failed_tries": ("all", ("failed_tries",), 2, 20),
     "late_neighbor": ("neighbor", ("peer_select",), 2, 5),

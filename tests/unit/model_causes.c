@@ -345,6 +345,37 @@ a_service_that_lets_few_in(void **state)
     assert_cause("service_queue", "adaptation cleaner");
 }
 
+/* Ten requests wait for each of two seconds, and the service is asked nothing: it has not said what it can do. */
+static void
+a_service_without_options(void **state)
+{
+    (void)state;
+    for (unsigned busy = 0; busy < 2; ++busy) {
+        uint64_t before = 0;
+        for (unsigned i = 0; i < 20; ++i) {
+            const uint64_t xact = begin();
+            PUT(now, ADAPT_BEGIN, xact, 0, 0);
+            PUT(now, ADAPT_SERVICE, xact, CLEANER, 1);
+            if (before) /* it had the one before, or was ready for it at once */
+                PUT(now + (busy ? 79 * MS : 0), ADAPT_END, before, 0, 0);
+            now += 80 * MS;
+            PUT(now, ADAPT_ADMITTED, xact, 0, 0);
+            before = xact;
+            if (!busy) {
+                PUT(now += MS, ADAPT_END, xact, 0, 0);
+                before = 0;
+            }
+            end(xact);
+        }
+        find();
+        assert_string_equal(TEXT(0, cause), "service_queue");
+        if (!busy)
+            assert_non_null(
+                strstr(TEXT(0, sentence), "while it was asked nothing, 20 times: Squid waited for its options"));
+        assert_int_equal(!!strstr(TEXT(0, advice), "OPTIONS"), !busy);
+    }
+}
+
 /* The server sends for a second, the client gets its first byte with the last one, and the service is quick. */
 static void
 a_service_that_waits_for_the_whole_body(void **state)
@@ -648,6 +679,7 @@ main(void)
         SCRIPT_TEST(healthy_names_the_largest_part),
         SCRIPT_TEST(a_neighbor_that_answers_late),
         SCRIPT_TEST(a_service_that_lets_few_in),
+        SCRIPT_TEST(a_service_without_options),
         SCRIPT_TEST(a_service_that_waits_for_the_whole_body),
         SCRIPT_TEST(objects_that_are_fetched_again),
         SCRIPT_TEST(a_port_that_is_slow),

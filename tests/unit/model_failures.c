@@ -914,6 +914,99 @@ answers_are_truncated(void **state)
         "40 of these got no answer."));
 }
 
+/* The first name server answers with an error after 300 ms, or with an address; the second one is asked only then, or as well. */
+static void
+another_name_server_answers(void **state)
+{
+    (void)state;
+    for (unsigned fails = 0; fails < 2; ++fails) {
+        for (unsigned i = 0; i < 40; ++i) {
+            const uint64_t xact = begin();
+            PUT(now, DNS_BEGIN, xact, i, 0);
+            now += 300 * MS;
+            PUT(now, QUERY_END, xact, (uint64_t)(now - 300 * MS), NAME_SERVER);
+            PART(PART_QUERY, 1, 0, fails ? SQT_WAIT_ERR : SQT_WAIT_OK);
+            now += MS;
+            PUT(now, QUERY_END, xact, (uint64_t)(now - MS), NAME_SERVER + 1);
+            PART(PART_QUERY, 1, 0, SQT_WAIT_OK);
+            PUT(now, DNS_END, xact, i, 1);
+            end(xact, 200, 0);
+            number += 4;
+        }
+        find();
+        assert_string_equal(TEXT(0, cause), "slow_name_server");
+        assert_int_equal(
+            !!strstr(TEXT(0, sentence),
+                     " It answered 40 of 40 queries with an error (as SERVFAIL), after 300 ms in the mean, so that "
+                     "Squid asked another name server."),
+            fails);
+    }
+}
+
+/* One client in four wants only what the cache has; or a server is looked for in vain. */
+static void
+only_if_cached(void **state)
+{
+    (void)state;
+    for (unsigned asked = 0; asked < 2; ++asked) {
+        for (unsigned i = 0; i < 100; ++i)
+            if (i % 4) {
+                answered(ORIGIN_1, 200);
+            } else {
+                const uint64_t xact = begin();
+                if (asked) {
+                    PUT(now, PEER_SELECT_BEGIN, xact, 0, 0);
+                    PUT(now += MS, PEER_SELECT_END, xact, 0, 0);
+                }
+                failed(xact, 504);
+            }
+        find();
+        assert_cause(asked ? "no_server" : "refused_requests", asked ? "-" : "only-if-cached", 25);
+    }
+}
+
+/* Squid looks a cache_peer up for itself, in vain, or finds it; after that no request can be forwarded. */
+static void
+a_parent_without_address(void **state)
+{
+    (void)state;
+    for (unsigned fails = 0; fails < 2; ++fails) {
+        now = MS;
+        PUT(now, QUERY_END, 0, (uint64_t)(now - MS / 2), NAME_SERVER);
+        PART(PART_QUERY, 1, 0, fails ? SQT_WAIT_ERR : SQT_WAIT_OK);
+        for (unsigned i = 0; i < 100; ++i)
+            failed(begin(), 503);
+        find();
+        assert_cause("no_server", fails ? "name_server 192.0.2.53" : "-", 100);
+        assert_int_equal(!!strstr(TEXT(0, sentence), "that cache_peer has no address"), fails);
+    }
+}
+
+/* Requests wait for a helper in a queue of three, and those for which there is no room are denied; or they are denied without a
+ * queue. */
+static void
+a_queue_is_full(void **state)
+{
+    (void)state;
+    for (unsigned full = 0; full < 2; ++full) {
+        for (unsigned i = 0; i < 100; ++i) {
+            const uint64_t xact = begin();
+            PUT(now, HELPER_BEGIN, xact, xact, GROUPS);
+            denied(DENIED);
+            PUT(now += 50 * MS, HELPER_END, xact, xact, SQT_WAIT_OK);
+            PART(PART_HELPER, (uint64_t)now - 10 * MS, full ? 3 : 0, 0);
+            end(xact, 200, 0);
+        }
+        find();
+        unsigned row = 0;
+        while (row < found_count && strcmp(TEXT(row, cause), "denied") != 0)
+            ++row;
+        assert_true(row < found_count);
+        assert_int_equal(strcmp(TEXT(row, culprit), "external_acl groups") == 0, full);
+        assert_int_equal(!!strstr(TEXT(row, sentence), "in a queue that never held more than 3 before them"), full);
+    }
+}
+
 /* Bytes come that are no request, on a new connection, or on one that had one before.  Who leaves at once is a health
  * check, also if they come in two pieces.  They may come in pieces, up to the end, soon or after a second, or for a while. */
 static void
@@ -1588,6 +1681,10 @@ main(void)
                                        SCRIPT_TEST(bodies_pause),
                                        SCRIPT_TEST(a_failure_is_kept),
                                        SCRIPT_TEST(answers_are_truncated),
+                                       SCRIPT_TEST(another_name_server_answers),
+                                       SCRIPT_TEST(only_if_cached),
+                                       SCRIPT_TEST(a_parent_without_address),
+                                       SCRIPT_TEST(a_queue_is_full),
                                        SCRIPT_TEST(no_answer_comes),
                                        SCRIPT_TEST(no_request_comes),
                                        SCRIPT_TEST(first_bytes_are_not_taken),

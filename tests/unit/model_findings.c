@@ -473,6 +473,28 @@ tries_that_fail(void **state)
     assert_non_null(strstr(TEXT(0, sentence), "It takes connections and answers nothing: 3.00 s later, in the mean"));
 }
 
+/* An origin answers with an error, and Squid asks another one. */
+static void
+tries_with_an_answer(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        reuse(xact, ORIGIN_1);
+        PUT(now, DISPATCH, xact, 51, 1);
+        PUT(now, REQUEST_SENT, xact, 51, 0);
+        PUT(now += 90 * MS, SERVER_READ, xact, 500, 0);
+        PUT(now, RETRY, xact, 0, 1);
+        reuse(xact, PARENT);
+        wait_for_answer(xact, 1);
+        end(xact, MISS);
+    }
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "answered_tries");
+    assert_string_equal(TEXT(0, culprit), "origin-1");
+}
+
 static void
 two_causes_at_once(void **state)
 {
@@ -845,6 +867,7 @@ main(void)
         SCRIPT_TEST(a_slow_leader),
         SCRIPT_TEST(a_delay_pool),
         SCRIPT_TEST(tries_that_fail),
+        SCRIPT_TEST(tries_with_an_answer),
         SCRIPT_TEST(two_causes_at_once),
         SCRIPT_TEST(a_cause_behind_a_large_one),
         SCRIPT_TEST(tunnels_count_until_they_open),

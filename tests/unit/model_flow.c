@@ -267,6 +267,27 @@ a_helper_of_peer_access(void **state)
     assert_int_equal(NUMBER(0, waiting_s), 50 * 300 * MS);
 }
 
+/* A server takes four seconds for each sixth request, then for each second one, and answers those that come after it soon:
+ * nobody queues. */
+static void
+some_answers_are_slow(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 240; ++i) {
+        const int slow = i < 120 ? i % 12 == 10 : i % 4 == 2;
+        const int64_t until = i * 50 * MS + (slow ? 4 * SECOND : 10 * MS);
+        some[i] = (struct request){.begin = i * 50 * MS,
+                                   .header = until,
+                                   .end = until,
+                                   .server = i % 2 ? ORIGIN_2 : ORIGIN_1,
+                                   .object = 7000 + i,
+                                   .bytes = 1000};
+    }
+    play_requests(some, 240);
+    assert_first("slow_at_server", "origin-1");
+    assert_non_null(strstr(TEXT(0, sentence), " 40 of its 120 answers took 4.00 s, the others 10.0 ms."));
+}
+
 /* Every two seconds 20 requests come at once for something of their own, and the server answers one after the other; or all
  * of them together, after as long. */
 static void
@@ -299,9 +320,9 @@ they_come_at_once(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(some_join_a_fetch),  SCRIPT_TEST(a_slow_client_joins),
-                                       SCRIPT_TEST(all_fetch_the_same), SCRIPT_TEST(they_follow_in_vain),
-                                       SCRIPT_TEST(a_server_is_full),   SCRIPT_TEST(replies_stop),
-                                       SCRIPT_TEST(they_come_at_once),  SCRIPT_TEST(a_helper_of_peer_access)};
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(some_join_a_fetch),     SCRIPT_TEST(a_slow_client_joins), SCRIPT_TEST(all_fetch_the_same),
+        SCRIPT_TEST(they_follow_in_vain),   SCRIPT_TEST(a_server_is_full),    SCRIPT_TEST(replies_stop),
+        SCRIPT_TEST(some_answers_are_slow), SCRIPT_TEST(they_come_at_once),   SCRIPT_TEST(a_helper_of_peer_access)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

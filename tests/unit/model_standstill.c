@@ -8,7 +8,7 @@
 enum { A_CALL = 4 };
 
 static int64_t now;
-static uint32_t acl; /* that is sampled in passes; 0: none is */
+static uint32_t acl; /* that is sampled in passes; 0: no samples; UINT32_MAX: samples without one */
 static struct {
     unsigned event; /* 0: none */
     uint64_t id, arg;
@@ -56,7 +56,8 @@ holds(int64_t ns, uint32_t activity, unsigned event, unsigned waiting)
     if (acl) {
         PUT(now, LOOP_SAMPLE, (uint64_t)from, (uint64_t)(now - MS), activity);
         PART(PART_LOOP_RAN, (uint64_t)(ns - MS), 0, (uint32_t)(ns / 1000 - 1000) << SQT_LOOP_FLAG_BITS);
-        PART(PART_LOOP_IN, acl, 0, UINT32_MAX);
+        if (acl != UINT32_MAX)
+            PART(PART_LOOP_IN, acl, 0, UINT32_MAX);
     }
     if (work.event)
         put(now, work.event, work.id, work.arg, work.aux);
@@ -317,6 +318,23 @@ an_acl_computes(void **state)
     assert_told("standstill", "acl bad_sites", "once");
 }
 
+/* Samples of one pass are about that pass: another one computes the same, and no ACL. */
+static void
+an_acl_computes_elsewhere(void **state)
+{
+    (void)state;
+    starts();
+    requests(300);
+    acl = 7;
+    for (unsigned i = 0; i < 4; ++i)
+        holds(400 * MS, A_CALL, 0, 0);
+    acl = UINT32_MAX;
+    holds(SECOND, A_CALL, 0, 5);
+    acl = 0;
+    requests(100);
+    assert_told("standstill", "a call", "once");
+}
+
 /* A wait that outlasts its time-out by 7 s, and a heartbeat that is late by 6 s of them: one stop. */
 static void
 the_process_is_stopped(void **state)
@@ -496,6 +514,7 @@ main(void)
                                        SCRIPT_TEST(rotations),
                                        SCRIPT_TEST(long_passes),
                                        SCRIPT_TEST(an_acl_computes),
+                                       SCRIPT_TEST(an_acl_computes_elsewhere),
                                        SCRIPT_TEST(the_process_is_stopped),
                                        SCRIPT_TEST(a_process_dies),
                                        SCRIPT_TEST(a_worker_dies),

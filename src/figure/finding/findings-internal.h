@@ -50,6 +50,7 @@ struct sqt_subject {
     uint64_t blocks;              /* that its requests waited for */
     uint64_t parts[SQT_IO_PARTS]; /* of their time, or of waits for it, ns */
     uint64_t opens_ns;            /* of opening files, of a cache_dir */
+    uint64_t answered_ns;         /* of tries that failed, and had an answer */
     struct sqt_distribution waits, connects;
     struct {
         double send, wait, body; /* ns of its requests while a server is asked */

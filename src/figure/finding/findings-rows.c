@@ -137,6 +137,7 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
     if (!told)
         return;
     told->account = x->claim->account;
+    told->apart = x->rule->when == SQT_FINDING_ANSWERED; /* another server answered these well */
     const struct sqt_mix with = {&f->totals, NULL, NULL}, without = {&f->totals, &x->claim->totals, &x->claim->rests};
     const struct sqt_finding_values values = sqt_findings_values(f, x);
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, x->rule->sentence, &values);

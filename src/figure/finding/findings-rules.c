@@ -212,6 +212,9 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
     case SQT_FINDING_KEPT:
         return claim->count && claim->ns / claim->count >= (uint64_t)x->rule->each &&
                x->subject->kept_ns >= claim->ns / 2;
+    case SQT_FINDING_ANSWERED:
+        return claim->count && claim->ns / claim->count >= (uint64_t)x->rule->each &&
+               x->subject->answered_ns >= claim->ns / 2;
     case SQT_FINDING_VARY:
         return is_reason(x->subject, "vary", NULL);
     case SQT_FINDING_PUT_OFF:

@@ -153,6 +153,8 @@ findings_failed(struct sqt_findings *f, const struct sqt_xact *xact)
     struct sqt_subject *const subject = findings_named(f, SQT_FINDING_FAILED, name);
     if (subject && xact->failed_reused)
         subject->kept_ns += (uint64_t)xact->stages.ns[SQT_STAGE_FAILED_TRIES];
+    if (subject && xact->failed_answered)
+        subject->answered_ns += (uint64_t)xact->stages.ns[SQT_STAGE_FAILED_TRIES];
     return subject;
 }
 

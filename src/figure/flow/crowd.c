@@ -24,6 +24,12 @@
 #define STEPS 50
 #define DEVIATE 50
 #define FASTER 50
+/* Answers that are kept, and how many of them show that a slow request did not hold up others: they came that part of its
+ * time after it, and took that part of it at most, and were there before.  That is so of so many slow requests, in %. */
+#define LAST 16
+#define PASS 2
+#define PART 4
+#define PASSED 50
 
 struct crowd_server {
     struct sqt_name_entry named;
@@ -36,6 +42,10 @@ struct crowd_server {
         uint64_t count;
         double step, squares, begins; /* step: ns from answer to answer; begins: from request to request */
     } queue;
+    struct crowd_span {
+        int64_t begin, took;
+    } last[LAST];          /* the last answers */
+    uint64_t slow, passed; /* requests that took TIMES the quickest; of them, which others passed */
 };
 
 struct crowd {
@@ -58,6 +68,29 @@ crowd_step(struct crowd_server *server, const struct sqt_xact *xact)
     server->queue.begin = xact->begin;
     memmove(answered + 1, answered, (DEPTH - 1) * sizeof(*answered));
     answered[0] = xact->end;
+}
+
+/* Who comes later and is answered soon has not waited behind the slow one: it is slow itself, and no queue makes it so. */
+static void
+crowd_pass(struct crowd_server *server, const struct sqt_xact *xact, int64_t took)
+{
+    unsigned others = 0;
+    const int64_t begin = xact->server_from;
+    if (took / TIMES >= server->quickest) {
+        for (unsigned i = 0; i < LAST; ++i)
+            others += server->last[i].took && server->last[i].begin - begin >= took / PART &&
+                      server->last[i].took <= took / PART;
+        ++server->slow;
+        server->passed += others >= PASS;
+    }
+    server->last[server->count % LAST] = (struct crowd_span){begin, took};
+}
+
+/* Whether most slow requests are passed by others. */
+static int
+is_passed(const struct crowd_server *server)
+{
+    return server->passed * 100 > server->slow * PASSED;
 }
 
 /* Whether requests come faster than answers, which come in even steps: that is a queue. */
@@ -86,6 +119,7 @@ crowd_request(void *state, const struct sqt_xact *xact, const struct sqt_request
     server->quickest = !server->count || took < server->quickest ? took : server->quickest;
     server->since = !server->count || xact->begin < server->since ? xact->begin : server->since;
     server->until = xact->end > server->until ? xact->end : server->until;
+    crowd_pass(server, xact, took);
     server->ns += (double)took;
     ++server->count;
     crowd_step(server, xact);
@@ -149,7 +183,7 @@ crowd_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *
     struct sqt_ceiling_mean few, many;
     for (struct sqt_name_entry *named = c->servers.first; named; named = named->next) {
         struct crowd_server *const server = (struct crowd_server *)named;
-        if (!sqt_names_is_others(named) && server->count >= LEAST &&
+        if (!sqt_names_is_others(named) && server->count >= LEAST && !is_passed(server) &&
             server->ns * 100 >= (double)totals->total_ns * SHARE &&
             server->ns >= (double)server->quickest * TIMES * (double)server->count) {
             if (sqt_ceiling_is_reached(&server->ceiling, &few, &many))

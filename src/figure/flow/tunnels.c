@@ -23,11 +23,14 @@
 /* Received from a server that closed the connection, and sent nothing. */
 #define ONLY_AN_END 1
 #define SERVERS 1024
+/* Tunnels that were open for so long in the mean, ns, and brought something, may have been slow. */
+#define LONG INT64_C(1000000000)
 
 struct tunnels {
     struct sqt_names names;
     struct sqt_when when; /* series 1: all requests; then each server's silent ones */
     uint64_t count, silent;
+    double open; /* ns, of those that are not silent */
 };
 
 struct tunnel_server {
@@ -70,8 +73,10 @@ tunnels_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
     struct tunnel_server *const server = tunnels_server(t, name);
     ++server->count;
     ++t->count;
-    if (xact->sent > REPLY)
+    if (xact->sent > REPLY) {
+        t->open += (double)sqt_row_sum(fact->row, SQT_NS(tunnel));
         return;
+    }
     ++server->silent;
     ++t->silent;
     server->open += (double)sqt_row_sum(fact->row, SQT_NS(tunnel));
@@ -151,12 +156,29 @@ is_closed_by_it(const struct tunnel_server *server)
     return server->closed >= LEAST && server->closed * 100 >= server->silent * SHARE;
 }
 
+/* Where nothing else is wrong, it is said what is not known. */
+static void
+tunnels_note(const struct tunnels *t, struct sqt_tolds *tolds)
+{
+    char each[SQT_HUMAN_ROOM], meant[sizeof(tolds->meant)];
+    const uint64_t count = t->count - t->silent;
+    if (count < LEAST || t->open < (double)LONG * (double)count)
+        return;
+    snprintf(meant, sizeof(meant), "%s", tolds->meant);
+    snprintf(
+        tolds->meant, sizeof(tolds->meant),
+        " Not looked at: what came through %llu tunnels, which were open for %s in the mean; whether it came slowly (a "
+        "delay pool, the line) a trace does not know.%.256s",
+        (unsigned long long)count, sqt_human_time(each, t->open / (double)count, " ", "us"), meant);
+}
+
 static void
 tunnels_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     struct tunnels *const t = state;
     (void)totals;
     sqt_when_sort(&t->when);
+    tunnels_note(t, tolds);
     for (const struct sqt_name_entry *named = t->names.first; named; named = named->next) {
         const struct tunnel_server *const server = (const struct tunnel_server *)named;
         if (sqt_names_is_others(named) || !is_mute(t, server))

@@ -22,6 +22,8 @@
 /* A few take so many times as long as the others, and that part of all the time, in %. */
 #define FEW_TIMES 10
 #define ALMOST_ALL 90
+/* That part of all the time is in the queue, in %: others wait behind them. */
+#define BEHIND 10
 
 struct asked {
     struct sqt_names names;
@@ -35,7 +37,7 @@ struct asked_one {
     struct {
         uint64_t count;
         double ns;
-    } octaves[64]; /* by the length of the wait in bits */
+    } octaves[64]; /* by the helper's own time in bits */
 };
 
 static void
@@ -55,7 +57,7 @@ asked_wait(void *state, const struct sqt_wait *wait)
     one->ns += (double)(wait->end - wait->begin);
     one->queue += (double)(given - wait->begin);
     ++one->count;
-    const uint64_t took = wait->end > wait->begin ? (uint64_t)(wait->end - wait->begin) : 0;
+    const uint64_t took = wait->end > given ? (uint64_t)(wait->end - given) : 0;
     const unsigned octave = took ? 63 - (unsigned)__builtin_clzll(took) : 0;
     ++one->octaves[octave].count;
     one->octaves[octave].ns += (double)took;
@@ -109,18 +111,20 @@ static void
 asked_add_few(const struct asked_one *one, struct sqt_told *told)
 {
     char few[SQT_HUMAN_ROOM], others[SQT_HUMAN_ROOM];
+    const double own = one->ns - one->queue;
     double slow_ns = 0;
     uint64_t slow = 0;
     for (unsigned octave = 63; octave > 0 && slow * 2 <= one->count; --octave) {
         const uint64_t quick = one->count - slow;
-        const double quick_ns = one->ns - slow_ns;
-        if (slow >= LEAST && quick >= LEAST && slow_ns * 100 >= one->ns * ALMOST_ALL &&
+        const double quick_ns = own - slow_ns;
+        if (slow >= LEAST && quick >= LEAST && slow_ns * 100 >= own * ALMOST_ALL &&
             slow_ns / (double)slow >= FEW_TIMES * quick_ns / (double)quick) {
             const size_t used = strlen(told->sentence);
             snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                     " %llu of %llu questions take %s, the others %s.", (unsigned long long)slow,
+                     " %llu of %llu questions take %s, the others %s%s.", (unsigned long long)slow,
                      (unsigned long long)one->count, sqt_human_time(few, slow_ns / (double)slow, " ", "us"),
-                     sqt_human_time(others, quick_ns / (double)quick, " ", "us"));
+                     sqt_human_time(others, quick_ns / (double)quick, " ", "us"),
+                     one->queue * 100 >= one->ns * BEHIND ? ", and wait in a queue behind them" : "");
             return;
         }
         slow += one->octaves[octave].count;

@@ -11,7 +11,8 @@
 #include "compare.h"
 #include "figure/finding/findings.h"
 
-/* A server that explains that part of what waits for servers, in %, is told instead. */
+/* A server that explains that part of what waits for servers, in %, is told instead; and a name is told unless another finding
+ * about it has that part of it. */
 #define EXPLAINS 60
 /* A name is told if its requests are slow in so many different seconds. */
 #define LEAST_SECONDS 3
@@ -222,7 +223,7 @@ sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct 
     double *const sizes = sqt_zeroed(c->count + 1, sizeof(*sizes));
     const unsigned bads = culprit_seconds(c, x, bad, sizes), actives = compare_seconds(c, active);
     const double excess = x->excess * (double)c->stride;
-    if (bads >= LEAST_SECONDS && !sqt_tolds_find(tolds, NULL, name, sqt_told_ns(excess / 2))) {
+    if (bads >= LEAST_SECONDS && !sqt_tolds_find(tolds, NULL, name, sqt_told_ns(excess * EXPLAINS / 100))) {
         struct sqt_told *const told = sqt_tolds_add(tolds, x->kind == SERVER ? "slow_at_server" : "set_apart",
                                                     SQT_HARM_WAITING, sqt_told_ns(excess));
         if (told) {

@@ -95,6 +95,15 @@ static const struct failures_words {
          "always_direct leave nobody to ask, or all parents are dead, or have as many connections as max-conn= of "
          "cache_peer allows.",
          "sqtrace-dump --where='status >= 500 and tries == 0' TRACE"},
+    [SQT_FAILED_OWN_NAME] = {"no_server",
+                             "no server was asked. Squid had looked up a host that squid.conf names, as that of a "
+                             "cache_peer, and %s answered "
+                             "with an error or not at all: that cache_peer has no address",
+                             "", "the name server",
+                             "squid -k reconfigure looks the host of a cache_peer up again; by itself Squid does so "
+                             "after an hour. cache_peer: an "
+                             "address, or a line in hosts_file, needs no name server. Start Squid when names resolve.",
+                             "sqtrace-dump --table=waits --where='kind == name_server and outcome != ok' TRACE"},
     [SQT_FAILED_CUT] = {"cut_replies", "%s closed the connection before the end",
                         "%s closed the connection before the end", "a server",
                         "Look at that server, and at what stands before it: a reply has fewer bytes than its "
@@ -408,6 +417,11 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
         snprintf(text, size, "were answered by an adaptation service itself, in place of a server.");
     else if (x->at == SQT_FAILED_REDIRECTED)
         snprintf(text, size, "were sent to another URL by Squid (%u).", x->status);
+    else if (x->at == SQT_FAILED_BY_SQUID && x->status == 504)
+        snprintf(
+            text, size,
+            "got a 504 of Squid's, because the cache does not have what they ask for, and their clients want no server "
+            "asked (Cache-Control: only-if-cached).");
     else if (x->at == SQT_FAILED_BY_SQUID)
         snprintf(text, size, "were refused by Squid itself, with a status of %s.", with_status);
     else if (x->at == SQT_FAILED_HANDSHAKE)
@@ -424,6 +438,13 @@ is_configured(const struct sqt_failure *x)
 {
     return x->at == SQT_FAILED_DENIED || x->at == SQT_FAILED_REDIRECTED || x->at == SQT_FAILED_ADAPTED ||
            x->at == SQT_FAILED_REPLY;
+}
+
+/* Whether their clients want no server asked. */
+static int
+is_only_cached(const struct sqt_failure *x)
+{
+    return x->at == SQT_FAILED_BY_SQUID && x->status == 504;
 }
 
 /* What is always so is meant.  Told is what began in the trace, and what takes a good part of all; of replies that were
@@ -487,16 +508,28 @@ failures_of_method(struct sqt_failed_requests *all, const struct sqt_failure *x,
     return server && server->errors.most >= least && server->errors.others >= LEAST ? server : NULL;
 }
 
-/* Whether a server that is in use fails a good part of its own requests, however few these are of all. */
+static int
+is_a_peer(const struct sqt_failed_requests *all, const char *name)
+{
+    for (const struct sqt_name_entry *named = all->peers.first; named && name; named = named->next)
+        if (strcmp(named->name, name) == 0)
+            return 1;
+    return 0;
+}
+
+/* Whether a server that is in use fails a good part of its own requests, however few these are of all.  What an origin answers
+ * is its own matter; what a cache_peer does is Squid's choice. */
 static int
 is_much_of_its_own(struct sqt_failed_requests *all, const struct sqt_failure *x)
 {
     static const unsigned of_servers =
         1u << SQT_FAILED_CONNECT | 1u << SQT_FAILED_TLS | 1u << SQT_FAILED_ANSWER | 1u << SQT_FAILED_CUT;
-    if (!(of_servers >> x->at & 1) || !failures_name(x) || x->count < LEAST_OF_ITS_OWN)
+    const int of_peer = x->at == SQT_FAILED_BY_SERVER && is_a_peer(all, failures_name(x));
+    if ((!(of_servers >> x->at & 1) && !of_peer) || !failures_name(x) || x->count < LEAST_OF_ITS_OWN)
         return 0;
     const uint64_t asked = sqt_failure_get(all, SQT_FAILED_CONNECT, failures_name(x))->asked;
-    return 100 * asked >= IN_USE * all->requests && 100 * x->count >= OF_ITS_OWN * asked && x->count < asked;
+    return 100 * asked >= IN_USE * all->requests && 100 * x->count >= OF_ITS_OWN * asked &&
+           (x->count < asked || of_peer);
 }
 
 /* The least share of failures of all requests in that time, in %.  A server that fails one method needs no more than others:
@@ -532,7 +565,7 @@ failures_told(struct sqt_tolds *tolds, struct sqt_failed_requests *all, const ch
         return NULL;
     /* What may be meant ranks behind all that is not. */
     const int limited = x->at == SQT_FAILED_DENIED && all->limit;
-    const int meant = is_configured(x) && x->before < BEFORE && !limited;
+    const int meant = (is_configured(x) && x->before < BEFORE && !limited) || is_only_cached(x);
     struct sqt_told *const told =
         sqt_tolds_add(tolds, cause, SQT_HARM_FAILURE, x->felt + (meant ? 0 : x->count * SQT_FAILURE_NS));
     if (!told)
@@ -614,6 +647,12 @@ failures_by_squid(const struct sqt_failure *x, struct sqt_told *told)
          "or "
          "another odd character in its host (allow_underscore, check_hostnames, uri_whitespace), or a path alone on an "
          "http_port without accel or intercept. ERR_INVALID_REQ is no HTTP."},
+        {504, "only-if-cached",
+         "These clients get what they ask for. A proxy that takes this Squid for its sibling asks so, as may a program "
+         "that "
+         "fills a cache: cache_peer there (parent instead of sibling), or its ICP answers and digest. "
+         "request_header_access "
+         "Cache-Control deny lets Squid ask servers for them."},
         {408, "request_timeout", "request_timeout, read_timeout: clients take longer to send their request."},
         {417, "Expect", "Clients ask with an Expect that Squid does not know."}};
     for (unsigned i = 0; i < sizeof(words) / sizeof(*words); ++i)
@@ -711,15 +750,6 @@ failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
         sqt_failed_apart_tell(all, x, told);
     if (x->at == SQT_FAILED_BY_SERVER) /* a try that got such an answer, and was given up, was not closed */
         sqt_tolds_drop(tolds, "closed_connections", told->culprit);
-}
-
-static int
-is_a_peer(const struct sqt_failed_requests *all, const char *name)
-{
-    for (const struct sqt_name_entry *named = all->peers.first; named && name; named = named->next)
-        if (strcmp(named->name, name) == 0)
-            return 1;
-    return 0;
 }
 
 /* What such a status of a server asks of Squid. */

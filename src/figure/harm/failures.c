@@ -27,6 +27,11 @@
 #define PROBES (2 * MINUTE)
 /* Who fails within that time, in ns, was not asked over a network. */
 #define AT_ONCE INT64_C(1000000)
+/* Squid looks a cache_peer up again after so long, ns. */
+#define HOUR (60 * MINUTE)
+/* Types of queries for addresses. */
+#define TYPE_A 1
+#define TYPE_AAAA 28
 
 struct failures {
     struct sqt_failed_requests all;
@@ -37,6 +42,10 @@ struct failures {
         int64_t at; /* 0: never */
         int timed_out;
     } last; /* whom Squid may remember */
+    struct {
+        char name[SQT_TOLD_NAME];
+        int64_t at;
+    } own; /* the name server that failed a look-up of Squid's own; at 0: none did */
 };
 
 struct sqt_failure *
@@ -84,8 +93,13 @@ failures_wait(void *state, const struct sqt_wait *wait)
     sqt_blame_wait(&f->blames, wait);
     if (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_REDIRECT)
         failures_keep(f->all.rewriter, sqt_origin_text(wait->origin, wait->def, wait->who));
-    if (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_DNS &&
-        (wait->outcome == SQT_WAIT_TIMEOUT || wait->outcome == SQT_WAIT_ERR))
+    if (wait->def != SQT_DEF_WAITED || wait->stage != SQT_NAMED_DNS ||
+        (wait->outcome != SQT_WAIT_TIMEOUT && wait->outcome != SQT_WAIT_ERR))
+        return;
+    if (!wait->xact && (wait->query == TYPE_A || wait->query == TYPE_AAAA)) {
+        failures_keep(f->own.name, sqt_origin_text(wait->origin, wait->def, wait->who));
+        f->own.at = wait->end;
+    } else
         failures_remember(f, SQT_FAILED_LOOK_UP, sqt_origin_text(wait->origin, wait->def, wait->who), wait->end,
                           wait->outcome == SQT_WAIT_TIMEOUT);
 }
@@ -200,11 +214,21 @@ failures_probed(const struct failures *f)
     return at;
 }
 
+/* Squid makes a 504 without looking for a server only for a client that wants no server asked. */
+static int
+is_only_if_cached(const struct sqt_xact *xact, const struct sqt_request_fact *fact)
+{
+    return xact->status == 504 && xact->reused < 0 &&
+           !sqt_row_sum(fact->row, SQT_NS(peer_select) | SQT_NS(dns) | SQT_NS(connect));
+}
+
 /* Nobody failed it who is known. */
 static struct sqt_failure *
 failures_unexplained(struct failures *f, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
 {
     const struct sqt_longest_wait *const looked_up = &xact->longest[SQT_NAMED_DNS];
+    if (is_only_if_cached(xact, fact))
+        return sqt_failure_get(&f->all, SQT_FAILED_BY_SQUID, "only-if-cached");
     if (xact->reused < 0 && looked_up->def && sqt_row_sum(fact->row, SQT_NS(dns)))
         return sqt_failure_get(&f->all, SQT_FAILED_NO_ADDRESS,
                                sqt_origin_text(xact->origin, looked_up->def, looked_up->who));
@@ -227,6 +251,8 @@ failures_unexplained(struct failures *f, const struct sqt_xact *xact, const stru
         failure->kept_failure += f->last.failed_at == SQT_FAILED_LOOK_UP && !sqt_row_sum(fact->row, SQT_NS(dns));
         return failure;
     }
+    if (f->own.at && xact->end - f->own.at < HOUR)
+        return sqt_failure_get(&f->all, SQT_FAILED_OWN_NAME, f->own.name);
     return sqt_failure_get(&f->all, SQT_FAILED_NO_SERVER, NULL);
 }
 

@@ -69,6 +69,7 @@ enum sqt_failed_at {
     SQT_FAILED_TUNNEL,     /* a time-out closed the tunnel soon after it was opened */
     SQT_FAILED_CUT_HIT,    /* the file in a cache_dir ended before the object did */
     SQT_FAILED_REPLY,      /* the server answered, and rules on replies denied that */
+    SQT_FAILED_OWN_NAME,   /* of a host in squid.conf, which Squid looked up for itself */
     SQT_FAILED_ATS
 };
 

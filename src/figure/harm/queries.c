@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * queries.c - which queries take a name server's time: reverse look-ups, or those that the checks of one ACL make; and
- * answers that were cut short, after which Squid asks the same again by TCP.
+ * queries.c - which queries take a name server's time: reverse look-ups, or those that the checks of one ACL make;
+ * answers that were cut short, after which Squid asks the same again by TCP; and answers that are an error, after which it
+ * asks another name server.
  *
  * Told is what makes most of the queries to a name server that requests wait for, if it is not the plain look-up of a
  * server's name.
@@ -30,7 +31,8 @@ struct queries {
         const struct sqt_origin *origin; /* only compared; NULL: none */
         uint64_t xact;
         uint32_t who, type;
-        int64_t end;
+        int64_t end, took;
+        struct asked *failed; /* who answered with an error; NULL: it was none */
     } * answers;
 };
 
@@ -41,6 +43,8 @@ struct asked {
     uint64_t count;
     double ns;
     uint64_t cut, unanswered; /* answers that were cut short, and of which the second question has no answer */
+    uint64_t failed;          /* answers with an error, after which another name server was asked */
+    double failed_ns;         /* that they took */
 };
 
 static struct asked *
@@ -64,20 +68,47 @@ queries_add(struct asked *asked, const struct sqt_wait *wait)
     asked->ns += (double)(wait->end - wait->begin);
 }
 
-/* Whether the question was answered just before, with a part. */
-static int
-is_second(struct queries *q, const struct sqt_wait *wait)
+/* Where the last answer to such a question is kept. */
+static struct answer *
+queries_answer(const struct queries *q, const struct sqt_wait *wait)
+{
+    return &q->answers[((wait->xact * 2 + (wait->query & 1)) * UINT64_C(0x9e3779b97f4a7c15) >> 20) % ANSWERS];
+}
+
+/* The answer to the same question of that request just before; NULL: there is none. */
+static const struct answer *
+queries_before(const struct queries *q, const struct sqt_wait *wait)
+{
+    const struct answer *const last = queries_answer(q, wait);
+    const int same = wait->xact && last->origin == wait->origin && last->xact == wait->xact &&
+                     last->type == wait->query && wait->begin >= last->end && wait->begin - last->end < AT_ONCE;
+    return same ? last : NULL;
+}
+
+static void
+queries_keep(struct queries *q, const struct sqt_wait *wait, struct asked *all)
+{
+    const int failed = wait->outcome == SQT_WAIT_ERR;
+    if (failed || wait->outcome == SQT_WAIT_OK)
+        *queries_answer(q, wait) = (struct answer){
+            wait->origin, wait->xact, wait->who, wait->query, wait->end, wait->end - wait->begin, failed ? all : NULL};
+}
+
+/* What its question says of the answer before it: it was a part of one, or an error of another name server. */
+static void
+queries_again(struct queries *q, const struct sqt_wait *wait, struct asked *all)
 {
     if (!q->answers)
         q->answers = sqt_zeroed(ANSWERS, sizeof(*q->answers));
-    struct answer *const last =
-        &q->answers[((wait->xact * 2 + (wait->query & 1)) * UINT64_C(0x9e3779b97f4a7c15) >> 20) % ANSWERS];
-    const int second = wait->xact && last->origin == wait->origin && last->xact == wait->xact &&
-                       last->who == wait->who && last->type == wait->query && wait->begin >= last->end &&
-                       wait->begin - last->end < AT_ONCE;
-    if (wait->outcome == SQT_WAIT_OK)
-        *last = (struct answer){wait->origin, wait->xact, wait->who, wait->query, wait->end};
-    return second;
+    const struct answer *const last = queries_before(q, wait);
+    if (last && last->who == wait->who && !last->failed) {
+        ++all->cut;
+        all->unanswered += wait->outcome == SQT_WAIT_TIMEOUT || wait->outcome == SQT_WAIT_UNFINISHED;
+    } else if (last && last->who != wait->who && last->failed) {
+        ++last->failed->failed;
+        last->failed->failed_ns += (double)last->took;
+    }
+    queries_keep(q, wait, all);
 }
 
 static void
@@ -92,10 +123,7 @@ queries_wait(void *state, const struct sqt_wait *wait)
         wait);
     struct asked *const all = queries_of(state, server, NULL, NULL);
     queries_add(all, wait);
-    if (is_second(state, wait)) {
-        ++all->cut;
-        all->unanswered += wait->outcome == SQT_WAIT_TIMEOUT || wait->outcome == SQT_WAIT_UNFINISHED;
-    }
+    queries_again(state, wait, all);
 }
 
 static int
@@ -163,6 +191,32 @@ queries_cut(const struct asked *all, struct sqt_tolds *tolds)
     }
 }
 
+/* Most answers are errors that another name server does not give: a server that fails costs its time for nothing. */
+static void
+queries_failed(const struct asked *all, struct sqt_tolds *tolds)
+{
+    char each[SQT_HUMAN_ROOM];
+    if (all->failed < LEAST || all->failed * 100 < all->count * LEAST_SHARE)
+        return;
+    for (unsigned i = 0; i < tolds->count; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        const size_t length = strlen(told->sentence);
+        if (!is_of_look_ups(told) || !sqt_told_names(told->culprit, all->server))
+            continue;
+        snprintf(
+            told->sentence + length, SQT_TOLD_TEXT - length,
+            " It answered %llu of %llu queries with an error (as SERVFAIL), after %s in the mean, so that Squid asked "
+            "another name server.",
+            (unsigned long long)all->failed, (unsigned long long)all->count,
+            sqt_human_time(each, all->failed_ns / (double)all->failed, " ", "us"));
+        sqt_told_print(
+            told->advice,
+            "dns_nameservers: leave that one out, or name it last, until it answers again. Ask it by hand (dig) "
+            "for the same names: it may not do so for this Squid's address, or not reach the servers that it "
+            "asks itself.");
+    }
+}
+
 static void
 queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
@@ -176,8 +230,10 @@ queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
             const struct asked *const all = queries_of(q, x->server, NULL, NULL);
             if (!sqt_names_is_others(&all->named) && asks_much(x, all))
                 queries_told(x, all, tolds);
-        } else
+        } else {
             queries_cut(x, tolds);
+            queries_failed(x, tolds);
+        }
     }
 }
 

@@ -98,12 +98,13 @@ standing_name(const struct sqt_standing_group *g)
     return space ? space + 1 : g->named.name;
 }
 
-/* What held Squid: samples may know the ACL, or the system call, in the pass's longest activity. */
+/* What held Squid.  Where samples of the pass itself do not say it, others may know the ACL, or the system call, in the
+ * pass's longest activity. */
 static const char *
 standing_holder(const struct sqt_standstill *s, const struct sqt_standing_group *g)
 {
     const char *const name = standing_name(g);
-    if (g->kind != SQT_STANDING_PASS || !s->holders.names.size)
+    if (g->kind != SQT_STANDING_PASS || g->sampled || !s->holders.names.size)
         return name;
     const char *const acl = sqt_holders_name(&s->holders, SQT_HELD_COMPUTING);
     const char *const call = sqt_holders_name(&s->holders, SQT_HELD_BLOCKED);

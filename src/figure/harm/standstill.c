@@ -5,8 +5,10 @@
  */
 #include "standstill.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "figure/loop/seconds.h"
 
 /* A pass of that length is a standstill, ns. */
@@ -92,25 +94,53 @@ standstill_stop(void *state, const struct sqt_stop_row *stop)
     x->until = stop->end > x->until ? stop->end : x->until;
 }
 
-static void
-standstill_loop(void *state, const struct sqt_loop_row *pass)
+/* Where samples of the process's present pass are kept; NULL: it has no place for them. */
+static struct sqt_holders **
+standstill_holders(struct sqt_standstill *s, const struct sqt_origin *origin)
 {
-    struct sqt_standstill *const s = state;
+    return origin->identity.kid < SQT_STANDING_KIDS ? &s->in_pass[origin->identity.kid] : NULL;
+}
+
+static void
+standstill_forget(struct sqt_holders **held)
+{
+    if (!held || !*held)
+        return;
+    sqt_holders_free(*held);
+    free(*held);
+    *held = NULL;
+}
+
+/* What samples in a pass show: the call that it was blocked in, or what it computed, whichever took most of it; NULL: they do
+ * not show that. */
+static const char *
+standstill_sampled(struct sqt_holders **held, const struct sqt_loop_row *pass)
+{
+    const int64_t most = (pass->end - pass->work) / 2;
+    if (!held || !*held)
+        return NULL;
+    if (pass->parts[SQT_LOOP_BLOCKED] > most)
+        return sqt_holders_known(*held, SQT_HELD_BLOCKED, most);
+    return pass->parts[SQT_LOOP_COMPUTING] > most ? sqt_holders_known(*held, SQT_HELD_COMPUTING, most) : NULL;
+}
+
+static void
+standstill_pass(struct sqt_standstill *s, const struct sqt_loop_row *pass)
+{
     char text[SQT_THING_NAME];
-    const char *name = "";
-    sqt_restart_life(s, pass->origin, pass->end);
-    if (s->stop.origin && pass->end - s->stop.until > TOLD)
-        standstill_stop_ends(s);
+    const char *name = "", *sampled = NULL;
     if (pass->unknown || pass->work < pass->begin || pass->end - pass->work < LONG_COMMAND)
         return;
     const enum sqt_standing_kind kind = standstill_kind(s, pass);
     if (pass->end - pass->work < LONG && kind != SQT_STANDING_RECONFIGURE && kind != SQT_STANDING_ROTATE)
         return;
-    if (kind == SQT_STANDING_PASS)
-        name = standstill_name(pass, text);
-    else if (kind == SQT_STANDING_STOPPED)
+    if (kind == SQT_STANDING_PASS) {
+        sampled = standstill_sampled(standstill_holders(s, pass->origin), pass);
+        name = sampled ? sampled : standstill_name(pass, text);
+    } else if (kind == SQT_STANDING_STOPPED)
         name = standstill_process(&pass->origin->identity, text, sizeof(text));
     struct sqt_standing_group *const group = sqt_standing_add(s, kind, name, pass->origin, pass->work, pass->end);
+    group->sampled = sampled != NULL;
     group->queued += pass->parts[SQT_LOOP_QUEUED];
     sqt_standing_worked(s, group, pass->origin, pass->work, pass->end);
     if (kind == SQT_STANDING_RECONFIGURE) /* its ports are closed meanwhile */
@@ -118,13 +148,31 @@ standstill_loop(void *state, const struct sqt_loop_row *pass)
 }
 
 static void
+standstill_loop(void *state, const struct sqt_loop_row *pass)
+{
+    struct sqt_standstill *const s = state;
+    sqt_restart_life(s, pass->origin, pass->end);
+    if (s->stop.origin && pass->end - s->stop.until > TOLD)
+        standstill_stop_ends(s);
+    standstill_pass(s, pass);
+    standstill_forget(standstill_holders(s, pass->origin));
+}
+
+static void
 standstill_loop_sample(void *state, const struct sqt_loop_sample_row *sample)
 {
     struct sqt_standstill *const s = state;
+    struct sqt_holders **const held = standstill_holders(s, sample->origin);
     if (!s->holders.names.size)
         sqt_holders_init(&s->holders);
-    if (sample->held > 0 && sample->until - sample->from > 0)
-        sqt_holders_add(&s->holders, sample);
+    if (sample->held <= 0 || sample->until - sample->from <= 0)
+        return;
+    sqt_holders_add(&s->holders, sample);
+    if (!held)
+        return;
+    if (!*held)
+        sqt_holders_init(*held = sqt_zeroed(1, sizeof(**held)));
+    sqt_holders_add(*held, sample);
 }
 
 static void
@@ -182,6 +230,8 @@ standstill_end(void *state)
     struct sqt_standstill *const s = state;
     sqt_names_free(&s->groups);
     sqt_holders_free(&s->holders);
+    for (unsigned i = 0; i < SQT_STANDING_KIDS; ++i)
+        standstill_forget(&s->in_pass[i]);
 }
 
 const struct sqt_look sqt_look_standstill = {.size = sizeof(struct sqt_standstill),

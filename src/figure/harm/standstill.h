@@ -47,6 +47,7 @@ struct sqt_standing_group {
     enum sqt_standing_kind kind;
     unsigned count;
     int64_t ns, longest, since, until;
+    int sampled;                   /* of passes: samples in them say what held Squid, and it has that name */
     int64_t queued;                /* of passes: ns of them in which it waited for a processor */
     int64_t shutdown;              /* of a restart: ns for which it was shut down before it ended */
     uint64_t clients;              /* of a restart: requests and tunnels that it waited for */
@@ -105,11 +106,12 @@ struct sqt_standstill {
     const struct sqt_origin *setup; /* which was reconfigured or rotated last */
     enum sqt_event setup_event;
     int64_t setup_at;
-    struct sqt_standing stop;      /* of the process, as far as it is known; origin NULL: none */
-    char stop_name[32];            /* which process that is; "": the only one */
-    struct sqt_holders holders;    /* of the event loop, by samples; with a size of 0: none yet */
-    uint64_t objects;              /* on disk, by the last sample */
-    struct sqt_standing_list list; /* the longest of the last start or reconfiguration */
+    struct sqt_standing stop;                       /* of the process, as far as it is known; origin NULL: none */
+    char stop_name[32];                             /* which process that is; "": the only one */
+    struct sqt_holders holders;                     /* of the event loop, by samples; with a size of 0: none yet */
+    struct sqt_holders *in_pass[SQT_STANDING_KIDS]; /* the same of the pass that a kid is in; NULL: no samples */
+    uint64_t objects;                               /* on disk, by the last sample */
+    struct sqt_standing_list list;                  /* the longest of the last start or reconfiguration */
     struct {
         const struct sqt_origin *origin;
         int64_t at;

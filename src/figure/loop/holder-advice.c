@@ -6,6 +6,11 @@
 
 #include "holders.h"
 
+/* Squid writes for aufs in the main thread; threads only open, read and remove files. */
+static const char write_of_aufs[] = "aufs writes in the event loop: its threads only open, read and remove files. "
+                                    "cache_dir: rock or diskd write elsewhere. Put "
+                                    "that cache_dir on a faster disk, or on one that is not full of other writes.";
+
 const char *
 sqt_holder_advice(const char *holder)
 {
@@ -22,6 +27,8 @@ sqt_holder_advice(const char *holder)
         {"storeDigest",
          "digest_generation off, or a longer digest_rebuild_period: the digest is rebuilt in the event loop."},
     };
+    if (strstr(holder, "write on cache_dir ") && strstr(holder, "(aufs)"))
+        return write_of_aufs;
     for (unsigned i = 0; i < sizeof(advice) / sizeof(*advice); ++i)
         if (strstr(holder, advice[i].word))
             return advice[i].advice;

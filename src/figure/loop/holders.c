@@ -87,12 +87,9 @@ holders_why_absent(const struct sqt_holders *h)
 }
 
 const char *
-sqt_holders_name(const struct sqt_holders *h, enum sqt_held_by by)
+sqt_holders_known(const struct sqt_holders *h, enum sqt_held_by by, int64_t ns)
 {
-    const char *most = "an activity that no sample shows";
-    int64_t ns = 0;
-    if (by == SQT_HELD_NOT_RUNNING)
-        return holders_why_absent(h);
+    const char *most = NULL;
     for (struct sqt_name_entry *named = h->names.first; named; named = named->next) {
         const struct holder *const holder = (const struct holder *)named;
         const int64_t its = by == SQT_HELD_BLOCKED ? holder->blocked : holder->computing;
@@ -102,6 +99,15 @@ sqt_holders_name(const struct sqt_holders *h, enum sqt_held_by by)
         }
     }
     return most;
+}
+
+const char *
+sqt_holders_name(const struct sqt_holders *h, enum sqt_held_by by)
+{
+    if (by == SQT_HELD_NOT_RUNNING)
+        return holders_why_absent(h);
+    const char *const known = sqt_holders_known(h, by, 0);
+    return known ? known : "an activity that no sample shows";
 }
 
 void

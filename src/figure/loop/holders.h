@@ -25,6 +25,9 @@ enum sqt_held_by sqt_holders_most(const struct sqt_holders *holders);
 /* Who holds it most in that way, or why Squid does not run. */
 const char *sqt_holders_name(const struct sqt_holders *holders, enum sqt_held_by by);
 
+/* The same, if it held it for so many ns; NULL: nobody did. */
+const char *sqt_holders_known(const struct sqt_holders *holders, enum sqt_held_by by, int64_t ns);
+
 /* What to do about a holder of that name; NULL: nothing in particular. */
 const char *sqt_holder_advice(const char *holder);
 void sqt_holders_free(struct sqt_holders *holders);

@@ -6,6 +6,9 @@
  * other request had: yes or no, as http_access may deny for either.  Or if it began to give that answer just before the first
  * request was denied: no request waits where Squid asks again while it still has an answer.  Requests that are denied without
  * a question get an answer that Squid has kept, if none was denied before the helper gave it.
+ *
+ * Or the helper's queue is full: Squid denies a request that finds no room in it.  Then those that are denied have asked
+ * nothing, others have asked that helper, and before it was always a queue that was never longer than so many.
  */
 #include "denier.h"
 
@@ -36,6 +39,11 @@
 #define GAPS_BEFORE 10
 #define JUST_BEFORE INT64_C(2000000000)
 
+/* Of all questions that were answered, that part waited in a queue, and that part in one as long as ever, in %. */
+#define QUEUED 90
+#define FULL 50
+#define LEAST_FULL 20
+
 enum { YES, NO, ANSWERS };
 
 struct denier_asked {
@@ -52,12 +60,15 @@ struct denier_helper {
         uint64_t count, before; /* answers, whoever waited; before: other answers before the first */
         int64_t first, last;
     } answers[ANSWERS];
+    int64_t longest;              /* queue: questions before one */
+    uint64_t known, queued, full; /* questions of which that is known; with others before them; with so many */
 };
 
 struct denier {
     struct denier_asked *asked; /* NULL: nobody asked yet */
     struct sqt_names helpers;   /* of struct denier_helper */
     uint64_t denied, unasked;   /* requests; unasked: of them, that asked nobody */
+    uint64_t passed, free;      /* the same of those that were not denied */
     int64_t first;              /* when the first was denied */
 };
 
@@ -92,6 +103,21 @@ denier_place(const struct denier *d, const struct sqt_origin *origin, uint64_t x
     return &d->asked[(xact * UINT64_C(0x9e3779b97f4a7c15) + origin->index) % ASKED];
 }
 
+/* How long the queue before the helper was. */
+static void
+denier_queue(struct denier_helper *helper, const struct sqt_wait *wait)
+{
+    if (wait->depth == SQT_MISSING)
+        return;
+    ++helper->known;
+    helper->queued += wait->depth > 0;
+    if (wait->depth > helper->longest) {
+        helper->longest = wait->depth;
+        helper->full = 0;
+    }
+    helper->full += wait->depth == helper->longest;
+}
+
 static void
 denier_wait(void *state, const struct sqt_wait *wait)
 {
@@ -101,6 +127,7 @@ denier_wait(void *state, const struct sqt_wait *wait)
         return;
     struct denier_helper *const helper = denier_helper(d, wait->origin, wait->who);
     struct denier_answer *const answer = &helper->answers[no ? NO : YES];
+    denier_queue(helper, wait);
     if (!answer->count++) {
         answer->before = helper->answers[no ? YES : NO].count;
         answer->first = wait->end;
@@ -123,8 +150,10 @@ denier_request(void *state, const struct sqt_xact *xact, const struct sqt_reques
     (void)felt;
     if (denied && !d->denied++)
         d->first = xact->end;
+    d->passed += (uint64_t)!denied;
     if (!asked || asked->origin != xact->origin || asked->xact != xact->id) {
         d->unasked += (uint64_t)denied;
+        d->free += (uint64_t)!denied;
         return;
     }
     struct denier_answer *const answer = &denier_helper(d, asked->origin, asked->who)->answers[asked->no ? NO : YES];
@@ -193,12 +222,56 @@ denier_add(const struct denier *d, const struct denier_helper *helper, unsigned 
                      &(struct sqt_finding_values){.culprit = helper->named.name});
 }
 
+/* Whether its queue is full while others are denied. */
+static int
+is_full(const struct denier *d, const struct denier_helper *helper)
+{
+    return d->denied >= LEAST_FULL && d->unasked * 100 >= d->denied * NEARLY_ALL &&
+           d->free * 100 <= d->passed * HARDLY_ANY && helper->known >= LEAST_FULL &&
+           helper->queued * 100 >= helper->known * QUEUED && helper->full * 100 >= helper->known * FULL;
+}
+
+/* What was said of another limit, at the end of the sentence, goes. */
+static void
+denier_add_full(const struct denier *d, const struct denier_helper *helper, struct sqt_told *told)
+{
+    char *const limit = strstr(told->sentence, " That was so while ");
+    if (limit)
+        *limit = '\0';
+    const size_t used = strlen(told->sentence);
+    snprintf(told->culprit, sizeof(told->culprit), "%s", helper->named.name);
+    snprintf(told->sentence + used, sizeof(told->sentence) - used,
+             " %.0f %% of them asked nothing. Nearly all others waited for %s, in a queue that never held more than "
+             "%lld before "
+             "them: Squid denies a request that finds the queue full.",
+             100 * (double)d->unasked / (double)d->denied, helper->named.name, (long long)helper->longest);
+    sqt_told_print(
+        told->advice,
+        "external_acl_type: more children-max=, or concurrency=, so that the queue does not fill, or a longer one "
+        "(queue-size=). ttl=, negative_ttl= and cache= ask the helper less. cache.log has the queue overload.");
+    sqt_finding_text(told->command, SQT_TOLD_TEXT, "sqtrace-dump --table=waits --where='{waited}' TRACE",
+                     &(struct sqt_finding_values){.culprit = helper->named.name});
+}
+
+static int
+denier_tell_full(const struct denier *d, struct sqt_told *told)
+{
+    for (const struct sqt_name_entry *named = d->helpers.first; named; named = named->next)
+        if (*named->name && !sqt_names_is_others(named) && is_full(d, (const struct denier_helper *)named)) {
+            denier_add_full(d, (const struct denier_helper *)named, told);
+            return 1;
+        }
+    return 0;
+}
+
 static void
 denier_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     const struct denier *const d = state;
     struct sqt_told *const told = sqt_tolds_find(tolds, "denied", NULL, 0);
     (void)totals;
+    if (told && denier_tell_full(d, told))
+        return;
     if (told && !sqt_denier_is_unknown(told)) /* a limit denies */
         return;
     for (const struct sqt_name_entry *named = d->helpers.first; named && told; named = named->next) {

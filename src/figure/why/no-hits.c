@@ -163,8 +163,8 @@ no_hits_tell_again(const struct no_hits *n, const struct sqt_look_totals *totals
     sqt_told_print(told->advice,
                    "Look at one such request and reply by hand. Cache-Control: private or no-store: the server "
                    "forbids it. A request with Authorization: the server must allow it, with public, "
-                   "must-revalidate or s-maxage. If neither is there: cache, store_miss and "
-                   "maximum_object_size in squid.conf.");
+                   "must-revalidate or s-maxage. If neither is there: cache, store_miss, "
+                   "maximum_object_size and max_open_disk_fds in squid.conf.");
     sqt_told_print(told->command, "sqtrace-dump --where='miss_reason == uncacheable' TRACE");
 }
 
