@@ -20,7 +20,7 @@ BLIND = [Trouble("blind-" + name, plant, "-", *rest) for name, plant, *rest in (
     ("options-again", services.options_again, r"clamav|reconfigur", r"OPTIONS|options", "all: up to 1.2 s, four times",
      slow(80, 1000)),
     ("first-fails", servers.first_fails, r"127\.7\.7\.99", r"SERVFAIL|fail|error", "misses: 600 ms", slow(150, 590)),
-    ("writes-before-reads", services.writes_before_reads, r"aufs.*cache-aufs-two", r"writ|thread|queue",
+    ("writes-before-reads", services.writes_before_reads, r"aufs.*cache-aufs-two|write on cache_dir 1 ", r"writ|thread|queue",
      "hits wait for seconds", slow(50, 500)),
     ("held-tunnels", services.held_tunnels, r"delay pool 1", r"delay|held|limit|KB/s", "tunnels take longer and longer",
      slow(300, 1500)),

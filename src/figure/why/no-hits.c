@@ -157,7 +157,7 @@ no_hits_tell_again(const struct no_hits *n, const struct sqt_look_totals *totals
     sqt_told_print(
         told->sentence,
         "%llu of %llu requests ask again for what was asked for before, and servers take %s for each, because "
-        "such replies may not be stored. %llu requests are hits.",
+        "such replies are not stored. %llu requests are hits.",
         (unsigned long long)n->again.count, (unsigned long long)n->requests,
         sqt_human_time(each, (double)n->again.ns / (double)n->again.count, " ", "us"), (unsigned long long)n->hits);
     sqt_told_print(told->advice,
