@@ -268,7 +268,8 @@ def one_at_a_time(env):
             begin = far["asked" if mode == "parent" else "accepted"]
             end = far["answered" if mode == "late" else "done"]
             off.add(mode + " tls_ns", tag, row.ns("tls_ns"), end - begin, begin, end)
-    off.check(count)
+    # What either end computes for a handshake, a millisecond of RSA on a slow processor, is on one side of a clock only.
+    off.check(count, limit_ns=2 * MS)
     check_stages(env, place, opened)
 
 

@@ -96,9 +96,9 @@ class Agreement:
         it is a sum of; each of them may be off by the limit."""
         self.off[what].append((abs(got_ns - wanted_ns) / parts, self.env.held.around(*moments) / parts, which))
 
-    def check(self, at_least=1, limit_ns=MS, share=0.99):
+    def check(self, at_least=1, limit_ns=MS, share=0.99, middle_ns=MS):
         """Of each, that share (of less than 100 all but one in fifteen, two at most) agree within the limit, and so
-        does the median of the calmest."""
+        does the median of the calmest within middle_ns, if that is less."""
         self.env.check(self.off, "nothing to compare")
         for what, rows in self.off.items():
             self.env.check(len(rows) >= at_least, "%s: only %d of %d to compare" % (what, len(rows), at_least))
@@ -110,7 +110,7 @@ class Agreement:
                           "for %.3f ms, %d off by more than %g ms, %d of these unexplained"
                           % (what, len(rows), median([row[0] for row in rows]) / MS, middle / MS, excuse / MS,
                              sum(off > limit_ns for off, _, _ in rows), limit_ns / MS, len(unexplained)))
-            self.env.check(middle <= limit_ns + excuse,
+            self.env.check(middle <= min(limit_ns, middle_ns) + excuse,
                            "%s: the median of the calmest is off by %.3f ms" % (what, middle / MS))
             self.env.check(len(unexplained) <= max(min(2, len(rows) // 15), len(rows) * (1 - share)),
                            "%s: %d of %d are off by more than %g ms: %s"
