@@ -131,6 +131,7 @@ struct sqt_xact {
     uint32_t denied_by;        /* definition (ACL): the last one of the check that denied it; 0: none, or not known */
     uint32_t failed_server;    /* definition; of the last try after which another followed; UINT32_MAX if unknown */
     int failed_reused;         /* that try was on a kept connection */
+    int failed_answered;       /* bytes came from that server in that try */
     struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */
     int tls_before;            /* client_tls was before begin */
     int put_off;               /* Squid put off accepts in accept_wait */
@@ -167,6 +168,7 @@ struct sqt_xact {
         uint32_t seen;
         int64_t ns[SQT_TRY_STAGES];
     } before;                       /* its forwarding began: of the stages of tries */
+    int64_t failed_fetched;         /* bytes of servers up to the end of the last try that failed */
     int64_t followed_at;            /* when it followed another one last */
     struct sqt_follow *followers;   /* those that wait for it */
     struct sqt_xact *older, *newer; /* other open transactions of the same id */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * tries.c - how tries fail at a server that requests are then sent to another one for: it takes connections, and answers
- * nothing until a time-out; or it refuses, or closes.
+ * nothing until a time-out; or it answers late, with an error; or it refuses, or closes.
  *
  * It adds to what was told of the server.
  */
@@ -24,7 +24,7 @@
 struct tries {
     struct sqt_name_entry named;
     uint64_t connects, failed; /* connections that came about, or were kept; and those that did not */
-    uint64_t count;            /* requests whose last failed try was here */
+    uint64_t count, answered;  /* requests whose last failed try was here; those in which the server said something */
     double ns;                 /* of all their failed tries */
 };
 
@@ -60,22 +60,28 @@ tries_request(void *state, const struct sqt_xact *xact, const struct sqt_request
     if (!its)
         return;
     ++its->count;
+    its->answered += (unsigned)xact->failed_answered;
     its->ns += (double)ns;
 }
 
 static void
 tries_add(const struct tries *its, struct sqt_told *told)
 {
+    static const struct {
+        const char *sentence, *advice;
+    } words[] = {{" It takes connections and answers nothing: %s later, in the mean, Squid gives up (read_timeout) and asks "
+                  "another address.",
+                  "Ask that server by hand: it takes connections, and does not answer. If its name has other "
+                  "addresses that do: let the name server leave this one out. read_timeout: give up earlier."},
+                 {" It takes connections and answers with an error, %s later in the mean. Then Squid asks another address.",
+                  "Ask that server by hand: it answers with an error (5xx) or not to the end. If its name has other "
+                  "addresses that do better: let the name server leave this one out."}};
     char each[SQT_HUMAN_ROOM];
     const size_t used = strlen(told->sentence);
+    const int answers = 2 * its->answered > its->count;
     sqt_human_time(each, its->ns / (double)its->count, " ", "us");
-    snprintf(told->sentence + used, sizeof(told->sentence) - used,
-             " It takes connections and answers nothing: %s later, in the mean, Squid gives up (read_timeout) and asks "
-             "another address.",
-             each);
-    sqt_told_print(told->advice,
-                   "Ask that server by hand: it takes connections, and does not answer. If its name has other "
-                   "addresses that do: let the name server leave this one out. read_timeout: give up earlier.");
+    snprintf(told->sentence + used, sizeof(told->sentence) - used, words[answers].sentence, each);
+    sqt_told_print(told->advice, "%s", words[answers].advice);
 }
 
 static void
