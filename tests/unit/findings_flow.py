@@ -199,7 +199,8 @@ def resent(trace, gone):
             waited += busy if gone else min(busy, again * (200 * MS + number(part["aux"]) * 1000))
     when = spell(trace, its, [Connection(row) for row in trace.events("CONN_CLOSE")])
     when.since = max(when.since - waited / len(its), 0)
-    return harm(trace, waited, 0, len(its) if gone else 0, share=False, when=when)
+    longest = (1 << 63) - 1  # a cell's, in ns: a trace may say any times
+    return harm(trace, min(waited, longest), 0, len(its) if gone else 0, share=False, when=when)
 
 
 def undelivered(trace, _):
