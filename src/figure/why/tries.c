@@ -69,13 +69,14 @@ tries_add(const struct tries *its, struct sqt_told *told)
 {
     static const struct {
         const char *sentence, *advice;
-    } words[] = {{" It takes connections and answers nothing: %s later, in the mean, Squid gives up (read_timeout) and asks "
-                  "another address.",
-                  "Ask that server by hand: it takes connections, and does not answer. If its name has other "
-                  "addresses that do: let the name server leave this one out. read_timeout: give up earlier."},
-                 {" It takes connections and answers with an error, %s later in the mean. Then Squid asks another address.",
-                  "Ask that server by hand: it answers with an error (5xx) or not to the end. If its name has other "
-                  "addresses that do better: let the name server leave this one out."}};
+    } words[] = {
+        {" It takes connections and answers nothing: %s later, in the mean, Squid gives up (read_timeout) and asks "
+         "another address.",
+         "Ask that server by hand: it takes connections, and does not answer. If its name has other "
+         "addresses that do: let the name server leave this one out. read_timeout: give up earlier."},
+        {" It takes connections and answers with an error, %s later in the mean. Then Squid asks another address.",
+         "Ask that server by hand: it answers with an error (5xx) or not to the end. If its name has other "
+         "addresses that do better: let the name server leave this one out."}};
     char each[SQT_HUMAN_ROOM];
     const size_t used = strlen(told->sentence);
     const int answers = 2 * its->answered > its->count;
