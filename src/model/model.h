@@ -124,14 +124,14 @@ struct sqt_xact {
     int64_t fetched;                  /* bytes read from servers until it ended */
     int64_t read_last;                /* when the last of them were; SQT_MISSING: there are none */
     int reply_source;                 /* enum sqt_reply_source of the last reply that was ready, -1: none was */
-    uint32_t server;           /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
-    int reused;                /* -1: no server connection, 0: new, 1: reused */
-    uint32_t miss;             /* enum sqt_miss */
-    uint32_t pool;             /* the delay pool that held it back last; 0: none did */
-    uint32_t denied_by;        /* definition (ACL): the last one of the check that denied it; 0: none, or not known */
-    uint32_t failed_server;    /* definition; of the last try after which another followed; UINT32_MAX if unknown */
-    int failed_answered;       /* that try had a reply, which Squid did not hand on: an error */
-    int failed_reused;         /* that try was on a kept connection, and had none */
+    uint32_t server;        /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
+    int reused;             /* -1: no server connection, 0: new, 1: reused */
+    uint32_t miss;          /* enum sqt_miss */
+    uint32_t pool;          /* the delay pool that held it back last; 0: none did */
+    uint32_t denied_by;     /* definition (ACL): the last one of the check that denied it; 0: none, or not known */
+    uint32_t failed_server; /* definition; of the last try after which another followed; UINT32_MAX if unknown */
+    int failed_answered;    /* bytes came from that server in that try, or a whole reply, which Squid did not hand on */
+    int failed_reused;      /* that try was on a kept connection, and nothing came */
     struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */
     int tls_before;            /* client_tls was before begin */
     int put_off;               /* Squid put off accepts in accept_wait */
@@ -168,6 +168,7 @@ struct sqt_xact {
         uint32_t seen;
         int64_t ns[SQT_TRY_STAGES];
     } before;                       /* its forwarding began: of the stages of tries */
+    int64_t failed_fetched;         /* bytes of servers up to the end of the last try that failed */
     int64_t followed_at;            /* when it followed another one last */
     struct sqt_follow *followers;   /* those that wait for it */
     struct sqt_xact *older, *newer; /* other open transactions of the same id */

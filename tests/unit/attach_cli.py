@@ -92,7 +92,7 @@ def checked(folder):
     refused(1, "another architecture", "--check", other)
 
 
-def called(folder, name, service, *words, program="squid-like"):
+def called(folder, name, service, *words, program="squid-like", run=run):
     """What sqtrace-attach says while the program runs under another name and with that service name."""
     with subprocess.Popen([name, "-n", service], executable=os.path.join(folder, program)) as process:
         try:
@@ -120,6 +120,12 @@ def names(folder):
         check(got.returncode == 1 and "belongs to neither root nor you; --pid=" in got.stderr,
               "a program of somebody else is not taken by its name", got.returncode, got.stderr)
         os.chown(os.path.join(folder, "squid-like"), 0, 0)
+        os.chmod(folder, 0o755)
+        shutil.copy(ATTACH, folder)
+        got = called(folder, "squid", "attach-test", run=lambda *words: subprocess.run(
+            [os.path.join(folder, "sqtrace-attach"), *words], capture_output=True, text=True, timeout=60, check=False, user=65534))
+        check(got.returncode == 1 and "only root may see which program" in got.stderr, "nobody cannot see its program",
+              got.returncode, got.stderr)
 
 
 def namespace(folder):

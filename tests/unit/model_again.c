@@ -271,18 +271,19 @@ squid_conf_forbids_hits_of_several(void **state)
     assert_non_null(strstr(TEXT(0, sentence), " Servers take 30.0 ms for each, again and again."));
 }
 
-/* Each request gets an ID of a Store-ID helper.  Hits are redirects, or one in three is; or the helper gives no ID. */
+/* Each request gets an ID of a Store-ID helper.  Hits are redirects, or one in three is; or the helper gives no ID; or each of
+ * the IDs is asked for every four seconds, as where redirects lead to other IDs. */
 static void
 redirects_have_store_ids(void **state)
 {
     (void)state;
-    for (unsigned test = 0; test < 3; ++test) {
+    for (unsigned test = 0; test < 4; ++test) {
         for (unsigned i = 0; i < 120; ++i) {
             const uint64_t xact = begin();
             PUT(now, HELPER_BEGIN, xact, xact, STORE_ID);
             PUT(now += MS, HELPER_END, xact, xact, test == 2 ? SQT_WAIT_ERR : SQT_WAIT_OK);
             PART(PART_HELPER, (uint64_t)now - MS, 0, 0);
-            end(xact, MEM_HIT, test == 1 && i % 3 ? 200 : 301, 5000, 0);
+            end(xact, MEM_HIT, test == 1 && i % 3 ? 200 : 301, test == 3 ? 5000 + i % 40 : 5000 + i / 4, 0);
         }
         if (test) {
             assert_not("kept_redirects");
@@ -293,6 +294,7 @@ redirects_have_store_ids(void **state)
         assert_string_equal(TEXT(0, culprit), "store_id ids");
         assert_int_equal(NUMBER(0, failures), 120);
         assert_non_null(strstr(TEXT(0, sentence), "120 of 120 requests got a redirect (301) from the cache"));
+        assert_non_null(strstr(TEXT(0, sentence), "75 % of them came within a second of another one with the same ID"));
     }
 }
 

@@ -268,6 +268,47 @@ who_answered_is_not_who_was_tried(void **state)
         assert_string_not_equal(TEXT(i, culprit), "origin-1");
 }
 
+/* The parent answers with an error after two seconds.  That is the reply, or the request goes on to a server that answers at
+ * once. */
+static void
+who_answered_is_not_who_was_late(void **state)
+{
+    (void)state;
+    trace_begin();
+    for (int64_t i = 0; i < 300; ++i) {
+        int64_t at = i * 4 * SECOND;
+        if (i % 3) {
+            fetched(at, i % 2 ? ORIGIN_1 : ORIGIN_2, 10, 1, 1000);
+            continue;
+        }
+        const uint64_t xact = begin(at);
+        PUT(at, CONNECT_REUSED, xact, 50, 1);
+        PART(PART_SERVER, 0, 0, PARENT);
+        PUT(at, DISPATCH, xact, 50, 1);
+        PUT(at, REQUEST_SENT, xact, 50, 0);
+        PUT(at += 2 * SECOND, SERVER_READ, xact, 300, 0);
+        PUT(at, SERVER_HEADER, xact, 200, 504);
+        if (i % 2) {
+            PUT(at, RETRY, xact, 0, 1);
+            PUT(at, CONNECT_REUSED, xact, 51, 1);
+            PART(PART_SERVER, 0, 0, ORIGIN_1);
+            PUT(at, DISPATCH, xact, 51, 1);
+            PUT(at, REQUEST_SENT, xact, 51, 0);
+            PUT(at += 10 * MS, SERVER_READ, xact, 1000, 0);
+            PUT(at, SERVER_HEADER, xact, 200, 200);
+        }
+        PUT(at, SERVER_DONE, xact, 50 + (uint64_t)i % 2, 0);
+        PUT(at += MS, XACT_END, xact, MISS, i % 2 ? 200 : 504);
+        PART(PART_XACT_SIZES, 1000, 1300, 1);
+        PART(PART_XACT_FLAGS, 0xabc, 7, 0);
+    }
+    trace_end(1200 * SECOND);
+    assert_string_equal(TEXT(0, cause), "server_errors");
+    assert_string_equal(TEXT(0, culprit), "parent");
+    for (unsigned i = 0; i < found_count; ++i)
+        assert_string_not_equal(TEXT(i, culprit), "origin-1");
+}
+
 /* A server of large objects is not slow: others have none. */
 static void
 large_objects_are_not_slow(void **state)
@@ -525,6 +566,7 @@ main(void)
         cmocka_unit_test_setup_teardown(nothing_is_wrong, script_begin, script_end),
         cmocka_unit_test_setup_teardown(one_server_sends_slowly, script_begin, script_end),
         cmocka_unit_test_setup_teardown(who_answered_is_not_who_was_tried, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(who_answered_is_not_who_was_late, script_begin, script_end),
         cmocka_unit_test_setup_teardown(large_objects_are_not_slow, script_begin, script_end),
         cmocka_unit_test_setup_teardown(objects_that_were_removed, script_begin, script_end),
         cmocka_unit_test_setup_teardown(objects_that_were_not_written, script_begin, script_end),

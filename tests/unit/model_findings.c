@@ -437,9 +437,10 @@ a_delay_pool(void **state)
     assert_string_equal(TEXT(0, culprit), "delay pool 3");
 }
 
-/* An origin takes requests and closes so much later; kept tells whether on connections that were used before. */
+/* An origin takes requests and closes so much later, or answers then with an error; kept tells whether on connections that were
+ * used before. */
 static void
-fail_first(unsigned kept, int64_t later)
+fail_first(unsigned kept, int64_t later, int answers)
 {
     for (unsigned i = 0; i < 20; ++i) {
         const uint64_t xact = begin();
@@ -451,14 +452,17 @@ fail_first(unsigned kept, int64_t later)
             PUT(now, CONNECT_END, xact, 51, SQT_CONNECT_OK);
         }
         PUT(now, DISPATCH, xact, 51, 1);
-        PUT(now += later, RETRY, xact, 0, 1);
+        now += later;
+        if (answers)
+            PUT(now, SERVER_READ, xact, 300, 0);
+        PUT(now, RETRY, xact, 0, 1);
         reuse(xact, PARENT);
         wait_for_answer(xact, 1);
         end(xact, MISS);
     }
     find();
     assert_int_equal(found_count, 1);
-    assert_string_equal(TEXT(0, cause), kept ? "closed_connections" : "failed_server");
+    assert_string_equal(TEXT(0, cause), answers ? "answered_tries" : kept ? "closed_connections" : "failed_server");
     assert_string_equal(TEXT(0, culprit), "origin-1");
 }
 
@@ -466,11 +470,14 @@ static void
 tries_that_fail(void **state)
 {
     (void)state;
-    fail_first(0, 90 * MS);
+    fail_first(0, 90 * MS, 0);
     assert_null(strstr(TEXT(0, sentence), "answers nothing"));
-    fail_first(1, 90 * MS);
-    fail_first(0, 3000 * MS);
+    fail_first(1, 90 * MS, 0);
+    fail_first(0, 3000 * MS, 0);
     assert_non_null(strstr(TEXT(0, sentence), "It takes connections and answers nothing: 3.00 s later, in the mean"));
+    fail_first(0, 3000 * MS, 1);
+    assert_null(strstr(TEXT(0, sentence), "answers nothing"));
+    assert_non_null(strstr(TEXT(0, sentence), "answers with an error, after which Squid asks another server: 3"));
 }
 
 /* An origin answers with an error, and Squid asks another one. */

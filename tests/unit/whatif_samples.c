@@ -182,12 +182,45 @@ shared(void **state)
     samples_compare("shared memory, popularity shifts", &sqt_cache_shared, SHIFT, 1);
 }
 
+/* An object is fetched twice at a time, as by clients that reload it.  Meanwhile so many others come that it is not followed any
+ * more: then it is in the cache as a number of pages. */
+static void
+fetched_twice(void **state)
+{
+    (void)state;
+    const struct sqt_cache_size size = {64 * MB, OBJECT_MOST};
+    struct sqt_caches *const c = calloc(1, sizeof(*c));
+    uint64_t object = 1;
+    while (sqt_cache_mix(object) >> 62 != 1)
+        ++object;
+    sqt_caches_init(c, &sqt_cache_local, &size, 1, 0, 100);
+    uint32_t nodes[2];
+    for (unsigned i = 0; i < 2; ++i)
+        nodes[i] = sqt_caches_data(c, 0, object, 4000, 1, 1);
+    assert_int_equal(nodes[0], nodes[1]);
+    for (uint64_t other = 1000; c->halvings < 2; ++other)
+        sqt_caches_end(c, sqt_caches_data(c, 0, other, 4000, 1, 1), other, 4000, 1, 1);
+    assert_false(sqt_caches_follow(c, object));
+    const int64_t used = c->caches[0].used, rest = c->caches[0].rest;
+    for (unsigned i = 0; i < 2; ++i)
+        sqt_caches_end(c, nodes[i], object, 4000, 1, 1);
+    assert_int_equal(c->caches[0].used, used);
+    assert_int_equal(c->caches[0].rest, rest + 2);
+    assert_int_equal(c->held, 0);
+    unsigned count = 0;
+    for (uint32_t node = c->caches[0].oldest; node != SQT_NO_NODE; node = sqt_cache_link_of(c, node, 0)->newer)
+        assert_true(++count <= 100);
+    assert_int_equal(count, used);
+    sqt_caches_free(c);
+    free(c);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(local_fixed), cmocka_unit_test(local_scan), cmocka_unit_test(local_shift),
-        cmocka_unit_test(ufs),         cmocka_unit_test(shared),
+        cmocka_unit_test(ufs),         cmocka_unit_test(shared),     cmocka_unit_test(fetched_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

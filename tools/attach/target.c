@@ -326,6 +326,7 @@ struct search {
     const char *service;
     pid_t found;
     pid_t foreign; /* its program belongs to somebody else */
+    pid_t hidden;  /* which program it runs may not be seen */
 };
 
 /* "squid", "(squid)", "(squid-1)" or "(squid-disk-2)", but not squidGuard. */
@@ -339,7 +340,8 @@ search_name(const char *name)
     return behind == '\0' || (kid && (behind == '-' || behind == ')'));
 }
 
-/* Whether the file of its program is called "squid", "squid6" or "squid-openssl", but not "squidclient". */
+/* Whether the file of its program is called "squid", "squid6" or "squid-openssl", but not "squidclient"; -1: that may not be
+ * seen. */
 static int
 search_file(pid_t pid)
 {
@@ -347,7 +349,7 @@ search_file(pid_t pid)
     snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     const ssize_t size = readlink(path, program, sizeof(program) - 1);
     if (size <= 0)
-        return 0;
+        return size < 0 && errno == EACCES ? -1 : 0;
     program[size] = '\0';
     const char *const slash = strrchr(program, '/'), *const name = slash ? slash + 1 : program;
     return strncmp(name, "squid", 5) == 0 && !isalpha((unsigned char)name[5]);
@@ -371,7 +373,10 @@ search_try(void *context, pid_t pid)
         return 0; /* another service, or a command for Squid */
     struct stat st;
     const int known = target_stat(pid, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
-    if (!search_file(pid))
+    const int its_file = search_file(pid);
+    if (its_file < 0)
+        search->hidden = pid;
+    if (its_file <= 0)
         return 0;
     *(known ? &search->found : &search->foreign) = pid;
     return known;
@@ -380,19 +385,22 @@ search_try(void *context, pid_t pid)
 pid_t
 attach_target_pid(const char *service)
 {
-    struct search search = {service, 0, 0};
+    struct search search = {.service = service};
     return each_process(search_try, &search) ? search.found : 0;
 }
 
 static int
 target_missing(const char *service, struct program_voice *voice)
 {
-    struct search search = {service, 0, 0};
+    struct search search = {.service = service};
     each_process(search_try, &search);
     if (search.foreign)
         return program_fail(
             voice, "the program of process %d belongs to neither root nor you; --pid=%d traces it all the same",
             (int)search.foreign, (int)search.foreign);
+    if (search.hidden)
+        return program_fail(voice, "process %d may be it, and only root may see which program that runs",
+                            (int)search.hidden);
     return program_fail(voice, "no Squid runs here under the service name %s", service);
 }
 

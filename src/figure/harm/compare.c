@@ -126,8 +126,8 @@ compare_notes(struct compare *c, struct compared *r, const struct sqt_notes *not
     }
 }
 
-/* The server that the request waited for: one that it tried to connect to in vain, or asked in vain, if that took most of its
- * time; else the one that it was connected to last. */
+/* The server that the request waited for: one that it tried to connect to in vain, or that a try failed at which another one
+ * followed, if that took most of its time; else the one that it was connected to last. */
 static const char *
 compare_server(struct compare *c, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
 {
@@ -136,7 +136,7 @@ compare_server(struct compare *c, const struct sqt_xact *xact, const struct sqt_
     for (unsigned at = SQT_BLAMED_CONNECT; failed && at <= SQT_BLAMED_TLS; ++at)
         if ((blame.failed >> at & 1) && 2 * blame.took[at] > felt)
             return sqt_blame_name(&blame, (enum sqt_blamed)at);
-    if (xact->failed_server != UINT32_MAX && 2 * sqt_row_sum(fact->row, SQT_NS(failed_tries)) > felt)
+    if (xact->failed_server != UINT32_MAX && sqt_row_sum(fact->row, SQT_NS(failed_tries)) > felt / 2)
         return sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->failed_server);
     return fact->row[SQT_CELL(requests, server)].text;
 }

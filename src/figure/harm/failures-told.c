@@ -30,6 +30,8 @@
 #define KEPT_SHARE 10
 /* Denials that began after so many requests without one are so many, and that part of all since then, in %. */
 #define BEFORE 100
+/* Of rare ones, so many would be expected before the first of them. */
+#define EXPECTED 5
 #define DENIED 20
 #define SHARE_DENIED 10
 /* A header of so many bytes is too large, or none. */
@@ -477,12 +479,20 @@ failures_note(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, co
             : "");
 }
 
+/* Whether they began in the trace: so many would have been among the requests before, at their rate since then, that it is no
+ * chance that none was. */
+static int
+is_new(const struct sqt_failed_requests *all, const struct sqt_failure *x)
+{
+    const double since = (double)(all->requests - x->before);
+    return x->before >= BEFORE && (double)x->before * (double)x->count >= EXPECTED * since;
+}
+
 /* Requests that are not valid, as some of clients that are broken, or of probes, are at any time. */
 static int
-is_not_valid(const struct sqt_failure *x)
+is_not_valid(const struct sqt_failed_requests *all, const struct sqt_failure *x)
 {
-    return x->at == SQT_FAILED_BY_SQUID && x->status == 400 && 10 * x->with_status >= 9 * x->count &&
-           x->before < BEFORE;
+    return x->at == SQT_FAILED_BY_SQUID && x->status == 400 && 10 * x->with_status >= 9 * x->count && !is_new(all, x);
 }
 
 /* They are no finding if they are few, and are said where all else is healthy. */
@@ -490,7 +500,7 @@ static void
 failures_note_not_valid(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, const struct sqt_failure *x)
 {
     const double share = sqt_spell_percent(x->count, all->requests);
-    if (is_not_valid(x) && !*tolds->meant && share >= SHARE && share < SHARE_NOT_VALID)
+    if (is_not_valid(all, x) && !*tolds->meant && share >= SHARE && share < SHARE_NOT_VALID)
         snprintf(
             tolds->meant, sizeof(tolds->meant),
             " Squid refused %llu of the requests (%.1f %%) because they are not valid (400). As few always are, that "
@@ -539,7 +549,7 @@ failures_share(struct sqt_failed_requests *all, const struct sqt_failure *x)
 {
     if (is_much_of_its_own(all, x))
         return 0;
-    if (is_not_valid(x))
+    if (is_not_valid(all, x))
         return SHARE_NOT_VALID;
     return x->at == SQT_FAILED_NO_REQUEST || (x->at == SQT_FAILED_BY_SERVER && !failures_of_method(all, x, IN_A_ROW))
                ? SHARE_OF_SERVER

@@ -457,7 +457,8 @@ sqt_caches_end(struct sqt_caches *c, uint32_t node, uint64_t object, int64_t sto
         /* A newer copy takes the place of an older one. */
         if (stays && followed)
             sqt_cache_leave(c, cache, node);
-        c->kind->fetched(c, cache, node, pages, stays);
+        /* If its object is not followed any more, the node is only held, and perhaps by another fetch, too. */
+        c->kind->fetched(c, cache, followed ? node : SQT_NO_NODE, pages, stays);
     }
     if (node == SQT_NO_NODE)
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * tries.c - how tries fail at a server that requests are then sent to another one for: it takes connections, and answers
- * nothing until a time-out; or it refuses, or closes.
+ * nothing until a time-out; else it refuses, or closes.  One that answers with an error is told as answered_tries.
  *
  * It adds to what was told of the server.
  */
@@ -24,7 +24,7 @@
 struct tries {
     struct sqt_name_entry named;
     uint64_t connects, failed; /* connections that came about, or were kept; and those that did not */
-    uint64_t count;            /* requests whose last failed try was here */
+    uint64_t count;            /* requests whose last failed try was here, and in which the server said nothing */
     double ns;                 /* of all their failed tries */
 };
 
@@ -55,7 +55,8 @@ static void
 tries_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
 {
     const int64_t ns = sqt_row_sum(fact->row, SQT_NS(failed_tries));
-    struct tries *const its = ns > 0 ? tries_of(state, xact->origin, xact->failed_server) : NULL;
+    struct tries *const its =
+        ns > 0 && !xact->failed_answered ? tries_of(state, xact->origin, xact->failed_server) : NULL;
     (void)felt;
     if (!its)
         return;

@@ -54,7 +54,9 @@ sqt_tries_fail(const struct sqt_process_state *process, struct sqt_xact *xact)
 {
     xact->stages.seen |= 1u << SQT_STAGE_FAILED_TRIES;
     xact->failed_server = xact->server;
-    xact->failed_answered = (xact->stages.seen & ~xact->before.seen) >> SQT_STAGE_SERVER_REPLY & 1;
+    xact->failed_answered = xact->fetched > xact->failed_fetched ||
+                            ((xact->stages.seen & ~xact->before.seen) >> SQT_STAGE_SERVER_REPLY & 1);
+    xact->failed_fetched = xact->fetched;
     xact->failed_reused = xact->reused == 1 && !xact->failed_answered;
     xact->reply_charged = SQT_MISSING;
     for (unsigned i = 0; i < SQT_TRY_STAGES; ++i)
