@@ -120,7 +120,6 @@ struct sqt_xact {
     int64_t read_parts[SQT_IO_PARTS]; /* ns of the blocks that it waited for */
     uint64_t object;                  /* 0 without a look-up */
     int64_t size, sent;               /* bytes */
-    int not_taken;                    /* no cache_dir took the object that it fetched, though it may be stored */
     int64_t fetched;                  /* bytes read from servers until it ended */
     int64_t read_last;                /* when the last of them were; SQT_MISSING: there are none */
     int reply_source;                 /* enum sqt_reply_source of the last reply that was ready, -1: none was */
@@ -130,14 +129,18 @@ struct sqt_xact {
     uint32_t pool;          /* the delay pool that held it back last; 0: none did */
     uint32_t denied_by;     /* definition (ACL): the last one of the check that denied it; 0: none, or not known */
     uint32_t failed_server; /* definition; of the last try after which another followed; UINT32_MAX if unknown */
-    int failed_answered;    /* bytes came from that server in that try, or a whole reply, which Squid did not hand on */
-    int failed_reused;      /* that try was on a kept connection, and nothing came */
-    struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */
-    int tls_before;            /* client_tls was before begin */
-    int put_off;               /* Squid put off accepts in accept_wait */
-    int64_t unparsed;          /* bytes had come, but no request: ns since the first of them; SQT_MISSING: not so */
-    int turned_away;           /* the same, and its begin is in the pass of the event loop that read the last of them */
-    uint32_t neighbor;         /* definition (peer): who answered last whether it has the object; UINT32_MAX: nobody */
+    unsigned char failed_answered; /* bytes came in that try, or a whole reply, which Squid did not hand on */
+    unsigned char failed_reused;   /* that try was on a kept connection, and nothing came */
+    unsigned char not_taken;       /* no cache_dir took the object that it fetched, though it may be stored */
+    unsigned char tls_before;      /* client_tls was before begin */
+    unsigned char put_off;         /* Squid put off accepts in accept_wait */
+    unsigned char turned_away; /* unparsed, and its begin is in the pass of the event loop that read the last bytes */
+    unsigned char of_log; /* all that is known of it is a line of access.log: not stages, nor what is not in lines */
+    unsigned char handshake_mute; /* for the model: no byte came in it, of a CONNECT that is bumped */
+    unsigned char bytes_came;     /* for the model: from servers, since its forwarding began or its last try failed */
+    struct sqt_follow *follow;    /* its wait for another transaction; NULL: none, or the trace does not say */
+    int64_t unparsed;             /* bytes had come, but no request: ns since the first of them; SQT_MISSING: not so */
+    uint32_t neighbor; /* definition (peer): who answered last whether it has the object; UINT32_MAX: nobody */
     uint32_t neighbors_heard[SQT_HEARD]; /* definitions (peer): the first that answered */
     uint32_t neighbors_heard_count;      /* all that did, which may be more */
     uint32_t neighbors_asked;            /* answers that Squid expected */
@@ -150,14 +153,12 @@ struct sqt_xact {
     struct sqt_longest_wait longest[SQT_NAMED_STAGES];
     enum sqt_outcome outcome;
     const struct sqt_logged *logged; /* its line in access.log; NULL: none was given, or it has none */
-    int of_log; /* all that is known of it is that line: stages and what is not in lines are not known */
-    void *user; /* the consumer's; NULL at first */
+    void *user;                      /* the consumer's; NULL at first */
 
     /* for the model */
     int64_t held_before;        /* of the loop, up to where it is counted */
     uint32_t epoch;             /* losses before it began */
     enum sqt_outcome handshake; /* of client_tls */
-    int handshake_mute;         /* no byte came in it, of a CONNECT that is bumped */
     enum sqt_outcome
         cut_off; /* of the first read from disk that failed after a reply was ready, or TIMEOUT of a tunnel; COMPLETE: none */
     uint32_t reply_closed; /* stage that the first bytes of a response closed */
@@ -168,7 +169,6 @@ struct sqt_xact {
         uint32_t seen;
         int64_t ns[SQT_TRY_STAGES];
     } before;                       /* its forwarding began: of the stages of tries */
-    int64_t failed_fetched;         /* bytes of servers up to the end of the last try that failed */
     int64_t followed_at;            /* when it followed another one last */
     struct sqt_follow *followers;   /* those that wait for it */
     struct sqt_xact *older, *newer; /* other open transactions of the same id */

@@ -343,6 +343,7 @@ sqt_xact_server_read(struct sqt_process_state *process, int64_t now, const struc
     }
     xact->fetched = sqt_bytes((uint64_t)xact->fetched + (uint64_t)sqt_bytes(record->arg));
     xact->read_last = record->arg ? now : xact->read_last;
+    xact->bytes_came |= record->arg != 0;
     const uint32_t open = xact->stages.open;
     if (open & REPLY) {
         apply(process, xact, now, record->event);

@@ -34,10 +34,19 @@ def asked(trace):
     return {its: who for its, (_, who) in most.items()}
 
 
+def waited_for(trace):
+    """The server, or that of the last try that failed, if such tries took most of the time."""
+    found = OF["server"](trace)
+    found.update((its, server) for its, server in OF["failed"](trace).items()
+                 if 2 * trace.of[its].ns("failed_tries") > trace.of[its].felt)
+    return found
+
+
 def names(trace):
     workers = "".join(trace.comments["process"])
-    found = {kind: OF[by](trace) for kind, by in (("server", "server"), ("listening port", "listener"),
-                                                  ("cache_dir", "place"), ("miss reason", "reason"))}
+    found = {"server": waited_for(trace),
+             **{kind: OF[by](trace) for kind, by in (("listening port", "listener"), ("cache_dir", "place"),
+                                                     ("miss reason", "reason"))}}
     found["worker"] = {its: who for its, who in OF["worker"](trace).items()
                        if "kid %s, worker" % who.split()[1] in workers}
     notes = {}

@@ -26,6 +26,7 @@ sqt_tries_begin(struct sqt_process_state *process, int64_t now, const struct sqt
     sqt_xact_charge(process, xact, now);
     xact->reply_charged = SQT_MISSING; /* no interim response takes back what came before */
     xact->before.until = now;
+    xact->bytes_came = 0;
     xact->before.seen = xact->stages.seen;
     for (unsigned i = 0; i < SQT_TRY_STAGES; ++i)
         xact->before.ns[i] = xact->stages.ns[tries_stages[i]];
@@ -54,9 +55,9 @@ sqt_tries_fail(const struct sqt_process_state *process, struct sqt_xact *xact)
 {
     xact->stages.seen |= 1u << SQT_STAGE_FAILED_TRIES;
     xact->failed_server = xact->server;
-    xact->failed_answered = xact->fetched > xact->failed_fetched ||
-                            ((xact->stages.seen & ~xact->before.seen) >> SQT_STAGE_SERVER_REPLY & 1);
-    xact->failed_fetched = xact->fetched;
+    xact->failed_answered =
+        xact->bytes_came || ((xact->stages.seen & ~xact->before.seen) >> SQT_STAGE_SERVER_REPLY & 1);
+    xact->bytes_came = 0;
     xact->failed_reused = xact->reused == 1 && !xact->failed_answered;
     xact->reply_charged = SQT_MISSING;
     for (unsigned i = 0; i < SQT_TRY_STAGES; ++i)
