@@ -475,31 +475,10 @@ tries_that_fail(void **state)
     fail_first(1, 90 * MS, 0);
     fail_first(0, 3000 * MS, 0);
     assert_non_null(strstr(TEXT(0, sentence), "It takes connections and answers nothing: 3.00 s later, in the mean"));
+    fail_first(1, 90 * MS, 1);
     fail_first(0, 3000 * MS, 1);
     assert_null(strstr(TEXT(0, sentence), "answers nothing"));
     assert_non_null(strstr(TEXT(0, sentence), "answers with an error, after which Squid asks another server: 3"));
-}
-
-/* An origin answers with an error, and Squid asks another one. */
-static void
-tries_with_an_answer(void **state)
-{
-    (void)state;
-    for (unsigned i = 0; i < 20; ++i) {
-        const uint64_t xact = begin();
-        reuse(xact, ORIGIN_1);
-        PUT(now, DISPATCH, xact, 51, 1);
-        PUT(now, REQUEST_SENT, xact, 51, 0);
-        PUT(now += 90 * MS, SERVER_READ, xact, 500, 0);
-        PUT(now, RETRY, xact, 0, 1);
-        reuse(xact, PARENT);
-        wait_for_answer(xact, 1);
-        end(xact, MISS);
-    }
-    find();
-    assert_int_equal(found_count, 1);
-    assert_string_equal(TEXT(0, cause), "answered_tries");
-    assert_string_equal(TEXT(0, culprit), "origin-1");
 }
 
 static void
@@ -874,7 +853,6 @@ main(void)
         SCRIPT_TEST(a_slow_leader),
         SCRIPT_TEST(a_delay_pool),
         SCRIPT_TEST(tries_that_fail),
-        SCRIPT_TEST(tries_with_an_answer),
         SCRIPT_TEST(two_causes_at_once),
         SCRIPT_TEST(a_cause_behind_a_large_one),
         SCRIPT_TEST(tunnels_count_until_they_open),
