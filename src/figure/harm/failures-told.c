@@ -99,12 +99,11 @@ static const struct failures_words {
          "sqtrace-dump --where='status >= 500 and tries == 0' TRACE"},
     [SQT_FAILED_OWN_NAME] = {"no_server",
                              "no server was asked. Squid had looked up a host that squid.conf names, as that of a "
-                             "cache_peer, and %s answered "
-                             "with an error or not at all: that cache_peer has no address",
+                             "cache_peer, and %s answered with an error or not at all: that cache_peer has no address",
                              "", "the name server",
                              "squid -k reconfigure looks the host of a cache_peer up again; by itself Squid does so "
-                             "after an hour. cache_peer: an "
-                             "address, or a line in hosts_file, needs no name server. Start Squid when names resolve.",
+                             "after an hour. cache_peer: an address, or a line in hosts_file, needs no name server. "
+                             "Start Squid when names resolve.",
                              "sqtrace-dump --table=waits --where='kind == name_server and outcome != ok' TRACE"},
     [SQT_FAILED_CUT] = {"cut_replies", "%s closed the connection before the end",
                         "%s closed the connection before the end", "a server",
@@ -303,6 +302,13 @@ failures_is_mute(const struct sqt_failure *x)
     return x->at == SQT_FAILED_HANDSHAKE && 2 * x->mute > x->count;
 }
 
+/* Whether their clients want no server asked. */
+static int
+is_only_cached(const struct sqt_failure *x)
+{
+    return x->at == SQT_FAILED_BY_SQUID && x->status == 504;
+}
+
 /* Whether Squid closed their connections as soon as it had read what they began with. */
 static int
 failures_is_turned_away(const struct sqt_failure *x)
@@ -419,7 +425,7 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
         snprintf(text, size, "were answered by an adaptation service itself, in place of a server.");
     else if (x->at == SQT_FAILED_REDIRECTED)
         snprintf(text, size, "were sent to another URL by Squid (%u).", x->status);
-    else if (x->at == SQT_FAILED_BY_SQUID && x->status == 504)
+    else if (is_only_cached(x))
         snprintf(
             text, size,
             "got a 504 of Squid's, because the cache does not have what they ask for, and their clients want no server "
@@ -440,13 +446,6 @@ is_configured(const struct sqt_failure *x)
 {
     return x->at == SQT_FAILED_DENIED || x->at == SQT_FAILED_REDIRECTED || x->at == SQT_FAILED_ADAPTED ||
            x->at == SQT_FAILED_REPLY;
-}
-
-/* Whether their clients want no server asked. */
-static int
-is_only_cached(const struct sqt_failure *x)
-{
-    return x->at == SQT_FAILED_BY_SQUID && x->status == 504;
 }
 
 /* What is always so is meant.  Told is what began in the trace, and what takes a good part of all; of replies that were
@@ -653,16 +652,13 @@ failures_by_squid(const struct sqt_failure *x, struct sqt_told *told)
         {431, "request_header_max_size", "request_header_max_size: larger, or look which header grows (Cookie)."},
         {414, "request_header_max_size", "request_header_max_size bounds the URL, too."},
         {400, "requests or URLs that are not valid",
-         "%err_code of access.log says which: ERR_INVALID_URL is a URL that Squid does not take, as with an underscore "
-         "or "
-         "another odd character in its host (allow_underscore, check_hostnames, uri_whitespace), or a path alone on an "
-         "http_port without accel or intercept. ERR_INVALID_REQ is no HTTP."},
+         "%err_code of access.log says which: ERR_INVALID_URL is a URL that Squid does not take, as with an "
+         "underscore or another odd character in its host (allow_underscore, check_hostnames, uri_whitespace), or a "
+         "path alone on an http_port without accel or intercept. ERR_INVALID_REQ is no HTTP."},
         {504, "only-if-cached",
-         "These clients get what they ask for. A proxy that takes this Squid for its sibling asks so, as may a program "
-         "that "
-         "fills a cache: cache_peer there (parent instead of sibling), or its ICP answers and digest. "
-         "request_header_access "
-         "Cache-Control deny lets Squid ask servers for them."},
+         "These clients get what they ask for. A proxy that takes this Squid for its sibling asks so, as may a "
+         "program that fills a cache: cache_peer there (parent instead of sibling), or its ICP answers and digest. "
+         "request_header_access Cache-Control deny lets Squid ask servers for them."},
         {408, "request_timeout", "request_timeout, read_timeout: clients take longer to send their request."},
         {417, "Expect", "Clients ask with an Expect that Squid does not know."}};
     for (unsigned i = 0; i < sizeof(words) / sizeof(*words); ++i)
