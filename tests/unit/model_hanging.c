@@ -412,6 +412,30 @@ a_process_that_is_stopped(void **state)
     assert_non_null(strstr(TEXT(0, sentence), "No request that it had accepted was open."));
 }
 
+/* Just before it stopped, so many page faults came, and so many pages from swap, in a second. */
+static void
+a_process_that_is_stopped_by_its_memory(void **state)
+{
+    (void)state;
+    static const uint64_t cases[][2] = {{400, 500}, {400, 0}, {200, 500}};
+    for (unsigned c = 0; c < 3; ++c) {
+        trace_begin();
+        all_is_well(0, 10 * SECOND, PARENT);
+        for (unsigned s = 8; s <= 10; ++s) {
+            PUT(s * SECOND, SAMPLE, s * cases[c][0], s * (uint64_t)SECOND, SQT_SAMPLE_PROCESS_major_faults);
+            PUT(s * SECOND, SAMPLE, s * cases[c][1], s * (uint64_t)SECOND, SQT_SAMPLE_MACHINE_swapped_in_pages);
+        }
+        wait_and_work(10 * SECOND);
+        PUT(10 * SECOND + MS, WAIT_BEGIN, 0, 1000, 0);
+        silence = 3 * SECOND;
+        ask(14 * SECOND);
+        assert_string_equal(TEXT(0, cause), c ? "stopped" : "swapping");
+        assert_string_equal(TEXT(0, culprit), c ? "not running" : "memory");
+        assert_int_equal(NUMBER(0, time_s), 11 * SECOND);
+        assert_int_equal(!c, strstr(TEXT(0, sentence), "400 page faults a second read from swap") != NULL);
+    }
+}
+
 /* A long wait for descriptors, and a pass that goes on, are none. */
 static void
 a_process_that_waits(void **state)
@@ -465,6 +489,7 @@ main(void)
         cmocka_unit_test_setup_teardown(an_acl_that_the_ring_shows, script_begin, script_end),
         cmocka_unit_test_setup_teardown(one_check_after_the_other, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_process_that_is_stopped, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(a_process_that_is_stopped_by_its_memory, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_process_that_waits, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_process_that_ended_itself, script_begin, script_end),
     };

@@ -2,9 +2,9 @@
  *
  * resources.c - memory that is in swap, and descriptors that are about to run out.
  *
- * A page fault that reads from a disk may be of a program's file: it counts as swap if the machine brought back pages from
- * swap space in the same second.  Both are sampled once a second.  Where all threads wait for their memory, no sample is taken
- * and the process looks stopped: it was its memory if faults, at 2 ms each, fill half of that time.
+ * Page faults and pages are sampled once a second.  Where all threads wait for their memory, no sample is taken and the
+ * process looks stopped: it was its memory if faults fill half of that time (page-faults.h).  Of a stop that goes on only the
+ * second before it is known: hanging.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,18 +12,14 @@
 
 #include "figure/finding/look.h"
 #include "figure/finding/spell.h"
-#include "figure/table/samples.h"
+#include "page-faults.h"
 
 #define SECOND 1e9
 #define KIDS 256
-/* Page faults, and pages brought back, in a second: fewer are no matter. */
-#define FAULTS 50
-#define PAGES 50
 /* Between two samples, so many seconds are counted at most. */
 #define GAP_MOST 60
-/* A stop from that length on, ns, is looked at.  So many page faults a second explain one. */
+/* A stop from that length on, ns, is looked at. */
 #define STOP INT64_C(500000000)
-#define FAULTS_STOP 250
 /* So many gaps of samples, and stops, are kept. */
 #define KEPT 64
 /* So many such seconds are a finding. */
@@ -33,16 +29,9 @@
 
 enum { RESOURCES_ALL = 1, RESOURCES_HELD, RESOURCES_FAULTS }; /* series */
 
-struct resources_counter {
-    const struct sqt_origin *origin; /* only compared; NULL: not sampled yet */
-    int64_t at;
-    uint64_t value;
-};
-
 struct resources_kid {
-    struct resources_counter faults;
+    struct sqt_page_faults memory;
     uint64_t open, limit, reserved; /* descriptors; open: the most */
-    struct resources_counter pages; /* that the machine brought back, as this kid sampled them */
 };
 
 /* A time of a process: a stop, or a gap of samples that page faults fill. */
@@ -65,17 +54,6 @@ struct resources {
     struct resources_spans stops, gaps;
 };
 
-/* What it grew by since the last sample, for each second. */
-static double
-resources_rate(struct resources_counter *c, const struct sqt_sample_row *sample)
-{
-    const double seconds = (double)(sample->at - c->at) / SECOND;
-    const int known = c->origin == sample->origin && sample->value >= c->value && seconds > 0;
-    const double rate = known ? (double)(sample->value - c->value) / seconds : 0;
-    *c = (struct resources_counter){sample->origin, sample->at, sample->value};
-    return rate;
-}
-
 /* How many whole seconds are between that and a sample, at least one. */
 static unsigned
 resources_seconds(int64_t from, const struct sqt_sample_row *sample)
@@ -94,11 +72,11 @@ resources_keep(struct resources_spans *spans, const struct sqt_origin *origin, i
 static void
 resources_faults(struct resources *r, struct resources_kid *kid, const struct sqt_sample_row *sample)
 {
-    const int64_t from = kid->faults.at;
-    const double rate = resources_rate(&kid->faults, sample);
-    if (rate < FAULTS)
+    const int64_t from = kid->memory.faults.at;
+    const double rate = sqt_sampled_count(&kid->memory.faults, sample);
+    if (rate < SQT_FAULTS)
         return;
-    const unsigned seconds = rate < FAULTS_STOP ? 1 : resources_seconds(from, sample);
+    const unsigned seconds = rate < SQT_FAULTS_STOP ? 1 : resources_seconds(from, sample);
     for (unsigned i = 0; i < seconds; ++i)
         sqt_when_add(&r->when, RESOURCES_FAULTS, from + i * (int64_t)SECOND, 0, (uint32_t)(rate < 1e6 ? rate : 1e6));
     if (seconds > 1)
@@ -108,10 +86,10 @@ resources_faults(struct resources *r, struct resources_kid *kid, const struct sq
 static void
 resources_pages(struct resources *r, struct resources_kid *kid, const struct sqt_sample_row *sample)
 {
-    const int64_t from = kid->pages.at;
-    const double rate = resources_rate(&kid->pages, sample);
-    if (rate >= PAGES)
-        r->seconds += rate < FAULTS_STOP ? 1 : resources_seconds(from, sample);
+    const int64_t from = kid->memory.pages.at;
+    const double rate = sqt_sampled_count(&kid->memory.pages, sample);
+    if (rate >= SQT_PAGES_BACK)
+        r->seconds += rate < SQT_FAULTS_STOP ? 1 : resources_seconds(from, sample);
 }
 
 /* A stop may be told several times, in part. */
@@ -270,10 +248,8 @@ resources_tell_memory(struct resources *r, const struct sqt_look_totals *totals,
                  stands ? " It stood still meanwhile: %u requests waited %.0f ms for that, on average."
                         : " It held the event loop of %u requests for %.1f ms, on average.",
                  held.count, (double)held.ns / held.count / 1e6);
-    sqt_told_print(told->advice,
-                   "cache_mem: less, and smaller cache_dirs, whose index is in memory. Or more memory for Squid: "
-                   "MemoryMax= and MemorySwapMax= of systemd, or fewer programs beside it.");
-    sqt_told_print(told->command, "sqtrace-dump --table=samples --where='name == \"major_faults\"' TRACE");
+    sqt_told_print(told->advice, SQT_PAGE_FAULTS_ADVICE);
+    sqt_told_print(told->command, SQT_PAGE_FAULTS_COMMAND);
 }
 
 static void

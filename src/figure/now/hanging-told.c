@@ -146,7 +146,13 @@ hanging_sentence_of_kid(const struct sqt_hanging *h, const struct sqt_hanging_ki
 {
     char held[SQT_HUMAN_ROOM];
     sqt_human_time(held, (double)(h->now - kid->since), " ", "us");
-    if (kid->stopped)
+    if (kid->faults)
+        sqt_told_print(
+            told->sentence,
+            "Squid has not run for %s: process %u (kid %u) waits for its own memory, or was killed. Just before, "
+            "%.0f page faults a second read from swap.",
+            held, (unsigned)kid->pid, (unsigned)kid->kid, kid->faults);
+    else if (kid->stopped)
         sqt_told_print(told->sentence, "Squid has not run for %s: process %u (kid %u) is stopped, or was killed.", held,
                        (unsigned)kid->pid, (unsigned)kid->kid);
     else
@@ -156,7 +162,9 @@ hanging_sentence_of_kid(const struct sqt_hanging *h, const struct sqt_hanging_ki
     hanging_add_open(h, kid, told);
     sqt_told_print(
         told->advice, "%s",
-        kid->stopped
+        kid->faults ? SQT_PAGE_FAULTS_ADVICE
+            " If it is gone: dmesg says whether the kernel killed it because memory ended."
+        : kid->stopped
             ? "If it is there: look for what stops it, as SIGSTOP, a debugger, a frozen control group, or a virtual "
               "machine that is moved or has no processor. If it is gone: dmesg says whether the kernel killed it "
               "because memory ended (Out of memory), and cache.log says what else."
@@ -164,7 +172,7 @@ hanging_sentence_of_kid(const struct sqt_hanging *h, const struct sqt_hanging_ki
             ? "Shorten that ACL, or ask cheaper ones first. Regular expressions with several .* take long."
             : "A disk that hangs, or work that takes too long. /proc/PID/stack and gdb say what it is now. "
               "cache_dir: aufs or rock do disk calls outside the event loop, ufs does not.");
-    sqt_told_print(told->command, "sqtrace-top --once --table=loops TRACE");
+    sqt_told_print(told->command, kid->faults ? SQT_PAGE_FAULTS_COMMAND : "sqtrace-top --once --table=loops TRACE");
 }
 
 static void
@@ -172,8 +180,12 @@ hanging_tell_kid(const struct sqt_hanging *h, const struct sqt_hanging_kid *kid,
 {
     if (!kid->origin || kid->kind == SQT_KID_COORDINATOR)
         return;
-    struct sqt_told *const told = sqt_tolds_add(tolds, kid->stopped ? "stopped" : "standstill", SQT_HARM_STANDSTILL,
-                                                sqt_told_ns(kid->waited_ns + (double)(h->now - kid->since)));
+    struct sqt_told *const told =
+        sqt_tolds_add(tolds,
+                      kid->faults    ? "swapping"
+                      : kid->stopped ? "stopped"
+                                     : "standstill",
+                      SQT_HARM_STANDSTILL, sqt_told_ns(kid->waited_ns + (double)(h->now - kid->since)));
     if (!told)
         return;
     told->now = 1;
@@ -182,7 +194,7 @@ hanging_tell_kid(const struct sqt_hanging *h, const struct sqt_hanging_kid *kid,
     told->pattern = SQT_PATTERN_SINCE;
     told->requests = kid->open;
     told->waiting = sqt_told_ns(kid->waited_ns);
-    snprintf(told->culprit, sizeof(told->culprit), "%s", kid->name);
+    snprintf(told->culprit, sizeof(told->culprit), "%s", kid->faults ? "memory" : kid->name);
     hanging_sentence_of_kid(h, kid, told);
 }
 

@@ -196,6 +196,7 @@ hanging_open_loop(void *state, const struct sqt_open_loop *loop, const struct sq
     const int64_t silent = now->silent(loop->origin);
     const int stopped = silent >= SILENT;
     const int64_t since = hanging_since(h, loop);
+    const struct sqt_page_faults *const memory = &h->memory[identity->kid % SQT_HANGING_KIDS];
     h->now = now->ns;
     if (h->ended[identity->kid % SQT_HANGING_KIDS] == loop->origin)
         return; /* it ended itself */
@@ -207,6 +208,8 @@ hanging_open_loop(void *state, const struct sqt_open_loop *loop, const struct sq
                                     .kind = identity->kid_kind,
                                     .pid = identity->pid,
                                     .stopped = stopped,
+                                    .faults =
+                                        stopped && sqt_page_faults_stop(memory, loop->origin) ? memory->faults.rate : 0,
                                     .since = stopped ? now->ns - silent : since,
                                     .oldest = now->ns};
     hanging_name(h, loop, now, kid);
@@ -289,6 +292,20 @@ hanging_loop_sample(void *state, const struct sqt_loop_sample_row *sample)
     h->sampled_at = sample->until;
 }
 
+static void
+hanging_sample(void *state, const struct sqt_sample_row *sample)
+{
+    struct sqt_hanging *const h = state;
+    struct sqt_page_faults *const memory = &h->memory[sample->origin->identity.kid % SQT_HANGING_KIDS];
+    char source[SQT_SOURCE_NAME];
+    enum sqt_sample_value what;
+    sqt_sample_split(sample, source, &what);
+    if (what == SQT_SAMPLE_PROCESS_major_faults)
+        sqt_sampled_count(&memory->faults, sample);
+    else if (what == SQT_SAMPLE_MACHINE_swapped_in_pages)
+        sqt_sampled_count(&memory->pages, sample);
+}
+
 /* What a process leaves open that was told to stop does not hang. */
 static void
 hanging_setup(void *state, const struct sqt_setup_row *row)
@@ -330,6 +347,7 @@ hanging_inherit(void *state, const void *from)
     const struct sqt_hanging *const before = from;
     snprintf(h->name_server, sizeof(h->name_server), "%s", before->name_server);
     memcpy(h->ended, before->ended, sizeof(h->ended));
+    memcpy(h->memory, before->memory, sizeof(h->memory));
     for (const struct sqt_name_entry *named = before->names.first; named; named = named->next) {
         const struct sqt_hanging_on *const old = (const struct sqt_hanging_on *)named;
         struct sqt_hanging_on *const on = hanging_on(h, named->name);
@@ -343,6 +361,7 @@ const struct sqt_look sqt_look_hanging = {.size = sizeof(struct sqt_hanging),
                                           .wait = hanging_wait,
                                           .loop = hanging_loop,
                                           .loop_sample = hanging_loop_sample,
+                                          .sample = hanging_sample,
                                           .open_loop = hanging_open_loop,
                                           .setup = hanging_setup,
                                           .incident = hanging_incident,

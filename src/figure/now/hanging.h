@@ -9,6 +9,7 @@
 #define SQT_HANGING_H
 
 #include "figure/finding/look.h"
+#include "figure/harm/page-faults.h"
 #include "figure/loop/holders.h"
 #include "figure/stat/names.h"
 
@@ -42,8 +43,9 @@ struct sqt_hanging_on {
 struct sqt_hanging_kid {
     const struct sqt_origin *origin; /* only compared; NULL: it goes on, or is not known */
     uint32_t kid, kind, pid;
-    int stopped;              /* the whole process does not run */
-    int64_t since;            /* ns */
+    int stopped;   /* the whole process does not run */
+    double faults; /* so many page faults a second read its memory from swap just before; 0: it was no matter */
+    int64_t since; /* ns */
     char name[SQT_TOLD_NAME]; /* what holds it */
     uint64_t open;            /* requests */
     int64_t oldest;           /* the first of them began then */
@@ -62,6 +64,7 @@ struct sqt_hanging {
     struct sqt_when answers;
     struct sqt_hanging_kid kids[SQT_HANGING_KIDS];
     struct sqt_hanging_passes passes[SQT_HANGING_KIDS]; /* the last ones of each */
+    struct sqt_page_faults memory[SQT_HANGING_KIDS];    /* of the last process of each */
     const struct sqt_origin *ended[SQT_HANGING_KIDS];   /* the last of each kid that stopped; only compared */
     char name_server[SQT_TOLD_NAME];                    /* the last that was asked; "": none */
     struct sqt_holders holders;                         /* of the event loop, by samples; with a size of 0: none yet */
