@@ -504,6 +504,39 @@ two_queries_at_once(void **state)
     assert_int_equal(NUMBER(0, until_s), 49 * SECOND);
 }
 
+/* A request that asks for both types of addresses, and waits so long for both. */
+static void
+looks_up(int64_t at, int64_t ns, uint32_t outcome)
+{
+    const uint64_t xact = begin(at);
+    PUT(at, DNS_BEGIN, xact, 1, 0);
+    for (unsigned type = 1; type <= 28; type += 27) {
+        PUT(at + ns, QUERY_END, xact, (uint64_t)at, NAME_SERVER);
+        PART(PART_QUERY, type, 0, outcome);
+    }
+    PUT(at + ns, DNS_END, xact, 1, 0);
+    PUT(at + ns, XACT_END, xact, MISS, 200);
+    PART(PART_XACT_SIZES, 1000, 1300, 1);
+    PART(PART_XACT_FLAGS, 0xabc, 7, 0);
+}
+
+/* A slow name server answers nothing for a while: that is said once, and not for each type. */
+static void
+a_slow_name_server_that_stops(void **state)
+{
+    (void)state;
+    trace_begin();
+    for (int64_t i = 0; i < 100; ++i)
+        looks_up(i * 2 * SECOND, SECOND, SQT_WAIT_OK);
+    for (int64_t i = 50; i < 60; ++i)
+        looks_up(i * 4 * SECOND, 3 * SECOND + SECOND / 2, SQT_WAIT_TIMEOUT);
+    trace_end(240 * SECOND);
+    assert_string_equal(TEXT(0, cause), "slow_name_server");
+    const char *const first = strstr(TEXT(0, sentence), "answers none of");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "answers none of"));
+}
+
 static void
 wait_for_rewriter(int64_t at, int64_t ns, uint32_t outcome)
 {
@@ -573,6 +606,7 @@ main(void)
         cmocka_unit_test_setup_teardown(objects_that_may_not_be_stored, script_begin, script_end),
         SCRIPT_TEST(requests_that_hang),
         SCRIPT_TEST(two_queries_at_once),
+        SCRIPT_TEST(a_slow_name_server_that_stops),
         SCRIPT_TEST(a_slow_helper_that_misses_some),
         cmocka_unit_test_setup_teardown(a_server_that_fell_silent, script_begin, script_end),
     };

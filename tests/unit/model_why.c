@@ -148,6 +148,30 @@ server_or_line(void **state)
     assert_null(strstr(TEXT(0, sentence), "the line"));
 }
 
+/* What TCP knows of a server's connections says nothing about look-ups of its name. */
+static void
+its_name_is_slow(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 200; ++i) {
+        const uint64_t xact = begin();
+        const int64_t asked = now;
+        PUT(now, DNS_BEGIN, xact, 1, 0);
+        now += i % 5 ? MS : 300 * MS;
+        PUT(now, QUERY_END, xact, (uint64_t)asked, 1);
+        PART(PART_QUERY, 1, 0, SQT_WAIT_OK);
+        PUT(now, DNS_END, xact, 1, 0);
+        connects(xact, xact, i % 5 ? ORIGIN_1 : ORIGIN_2, 4);
+        answers(xact, xact, 5 * MS);
+        PUT(now, SERVER_CLOSE, xact, 14000, 400);
+        PART(PART_TCP, 400, 0, 0);
+    }
+    assert_int_equal(row_of("slow_at_server"), 0);
+    assert_string_equal(TEXT(0, culprit), "origin-2");
+    assert_non_null(strstr(TEXT(0, sentence), "look-ups of its name"));
+    assert_null(strstr(TEXT(0, sentence), "the line"));
+}
+
 /* ---- children of helpers ---- */
 
 static void
@@ -235,8 +259,9 @@ lines_are_logged(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(ipv6_does_not_work), SCRIPT_TEST(it_works_for_nobody),         SCRIPT_TEST(server_or_line),
-        SCRIPT_TEST(children_die),       SCRIPT_TEST(children_die_with_questions), SCRIPT_TEST(lines_are_logged)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(ipv6_does_not_work), SCRIPT_TEST(it_works_for_nobody),
+                                       SCRIPT_TEST(server_or_line),     SCRIPT_TEST(its_name_is_slow),
+                                       SCRIPT_TEST(children_die),       SCRIPT_TEST(children_die_with_questions),
+                                       SCRIPT_TEST(lines_are_logged)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

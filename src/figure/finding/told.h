@@ -52,6 +52,7 @@ struct sqt_told {
     unsigned order;       /* among those of the same weight */
     uint32_t account;     /* of ledger.h: says in which minutes it was; 0: that of its culprit, or of all requests */
     int now;              /* it lasts, and people wait for it: it goes before all that is over */
+    int not_by_way;       /* most of it is not on the way to its server, nor at it: a name's look-up, a client's body */
     int apart;            /* it is about requests that no other finding of its culprit is about */
     char sentence[SQT_TOLD_TEXT], advice[SQT_TOLD_TEXT], command[SQT_TOLD_TEXT];
 };

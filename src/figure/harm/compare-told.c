@@ -206,10 +206,12 @@ culprit_command(const struct compare *c, const struct culprit *x, struct sqt_tol
 
 /* Names of one server only take long to be looked up: then it is not the name server that is slow. */
 static void
-culprit_spare(const struct compare *c, const struct culprit *x, const struct sqt_told *told, struct sqt_tolds *tolds)
+culprit_spare(const struct compare *c, const struct culprit *x, struct sqt_told *told, struct sqt_tolds *tolds)
 {
     double each, rate;
-    if (x->kind == SERVER && culprit_part(c, x, &each, &rate) == PART_DNS)
+    const enum compare_part part = culprit_part(c, x, &each, &rate);
+    told->not_by_way = part != PART_CONNECT && part != PART_WAIT && part != PART_BODY;
+    if (x->kind == SERVER && part == PART_DNS)
         sqt_tolds_spare(tolds, "slow_name_server", told->waiting);
 }
 

@@ -345,6 +345,8 @@ silent_within(struct sqt_tolds *tolds, const struct sqt_told *told)
     if (!larger)
         return 0;
     const size_t length = strlen(larger->sentence);
+    if (strstr(larger->sentence, told->sentence))
+        return 1; /* said of queries of another type */
     snprintf(larger->sentence + length, SQT_TOLD_TEXT - length, " %s", told->sentence);
     sqt_told_print(larger->advice, "%s", told->advice);
     return 1;

@@ -61,7 +61,7 @@ way_is_lossy(const struct way *x)
 static int
 way_is_of_server(const struct sqt_told *told)
 {
-    return told->harm == SQT_HARM_WAITING &&
+    return told->harm == SQT_HARM_WAITING && !told->not_by_way &&
            (strstr(told->cause, "server") || strcmp(told->cause, "lost_packets") == 0);
 }
 
