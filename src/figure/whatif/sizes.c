@@ -30,6 +30,9 @@
  * reads and writes: the same 12,000 requests at the same rate had 44.6 to 50.0 % hits in one cache, and 21.6 to 29.6 % in
  * another. */
 #define BUSY_OF 50
+/* Variants of an object are one object here, as a trace names the URL.  So of this many requests whose URL is in the cache, at
+ * most one may find only other variants: then no hit ratio is more than about two points too high. */
+#define VARIANTS_OF 50
 /* Objects that are followed, by setting, and where many jobs share the memory. */
 #define NODES_OF_MANY 20000
 
@@ -69,6 +72,7 @@ struct sqt_sizes {
     uint64_t disk_hits;
     int64_t first, last; /* ns: begin of the first request, end of the last one */
     uint64_t requests, hits, bytes, hit_bytes;
+    uint64_t variants; /* requests that found only other variants of their object */
     double hit_ns, rest_ns;
 };
 
@@ -251,14 +255,14 @@ sizes_origin(struct sqt_sizes *z, const struct sqt_origin *origin)
 }
 
 void
-sqt_sizes_request(struct sqt_sizes *z, const struct sqt_access *access, enum sqt_class class,
-                  const struct sqt_origin *origin)
+sqt_sizes_request(struct sqt_sizes *z, const struct sqt_access *access, enum sqt_class class, const struct sqt_xact *x)
 {
     if (!z->started)
-        sizes_begin(z, origin);
-    sizes_origin(z, origin);
+        sizes_begin(z, x->origin);
+    sizes_origin(z, x->origin);
     const unsigned hit = access->hit >> sizes_side(z) & 1;
     z->disk_hits += class == SQT_CLASS_DISK_HIT;
+    z->variants += class == SQT_CLASS_MISS && x->miss == SQT_MISS_VARY;
     z->first = access->begin < z->first ? access->begin : z->first;
     z->last = access->end > z->last ? access->end : z->last;
     ++z->requests;
@@ -305,6 +309,13 @@ sizes_off(double off, char *text, size_t size)
     return 1;
 }
 
+/* Whether a policy of an ordered cache is simulated.  "heap LRU" is the same order, by the second of the last use. */
+static int
+sizes_is_lru(const char *policy)
+{
+    return !*policy || strcmp(policy, "lru") == 0 || strcmp(policy, "heap LRU") == 0;
+}
+
 /* Why no forecast is made; NULL if one is. */
 static const char *
 sizes_refusal(const struct sqt_sizes *z, const struct sqt_cache *today, double off, char *text, size_t size)
@@ -313,12 +324,17 @@ sizes_refusal(const struct sqt_sizes *z, const struct sqt_cache *today, double o
     const char *const policy = z->setting->disk ? z->settings.disk_policy : z->settings.memory_policy;
     if (z->requests < LEAST)
         snprintf(text, size, "fewer than %d requests look into the cache", LEAST);
-    else if (ordered && *policy && strcmp(policy, "lru") != 0)
-        snprintf(text, size, "replacement by %s is not simulated, only lru", policy);
+    else if (ordered && !sizes_is_lru(policy))
+        snprintf(text, size, "replacement by %s is not simulated, only lru and heap LRU", policy);
     else if (ordered && z->kids > 1)
         snprintf(text, size, "several workers, each with a cache of its own");
     else if (z->setting->disk && z->disks_differ)
         snprintf(text, size, "cache_dirs of different types");
+    else if (z->variants * VARIANTS_OF > z->hits + z->variants)
+        snprintf(text, size,
+                 "replies have Vary: %.1f %% of the requests whose URL is in the cache find only other variants, and the trace "
+                 "does not say which variant a request is for",
+                 100 * sizes_share(z->variants, z->hits + z->variants));
     else if (!today || !sizes_off(off, text, size))
         return NULL;
     return text;

@@ -16,9 +16,9 @@ struct sqt_sizes;
 /* Its caches join the replay when the first request comes. */
 struct sqt_sizes *sqt_sizes_new(struct sqt_job *job, enum sqt_sizes_setting setting, struct sqt_replay *replay);
 const char *sqt_sizes_name(enum sqt_sizes_setting setting);
-/* Takes a request, which then goes to the replay. */
+/* Takes a request, which then goes to the replay.  access and class: what it means to a cache. */
 void sqt_sizes_request(struct sqt_sizes *sizes, const struct sqt_access *access, enum sqt_class class,
-                       const struct sqt_origin *origin);
+                       const struct sqt_xact *xact);
 void sqt_sizes_sample(struct sqt_sizes *sizes, const struct sqt_sample_row *sample);
 /* Adds the rows, and frees it. */
 void sqt_sizes_finish(struct sqt_sizes *sizes);

@@ -172,7 +172,7 @@ whatif_request(void *context, const struct sqt_xact *xact)
         return;
     for (unsigned i = 0; i < SQT_SIZES; ++i)
         if (w->sizes[i])
-            sqt_sizes_request(w->sizes[i], &access, class, xact->origin);
+            sqt_sizes_request(w->sizes[i], &access, class, xact);
     if (w->replay.group_count)
         sqt_replay_add(&w->replay, &access);
     if (w->collapsed)
