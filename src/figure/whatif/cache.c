@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/memory.h"
 
@@ -13,6 +14,8 @@
 #define HALVINGS_MOST 20
 /* Of how many hits the share is that are the last to be sent their object: what was long ago counts for less. */
 #define SENT_MOST 8192
+/* Of the usual size. */
+#define CACHE_PAGE 4096u
 
 static int
 cache_follows(uint64_t object, unsigned halvings)
@@ -209,12 +212,23 @@ cache_halve(struct sqt_caches *c)
     }
 }
 
+/* Objects come in any order, so with small pages nearly each look-up waits for a page table. */
+static void *
+cache_on_large_pages(size_t size)
+{
+    void *const memory = sqt_allocated(size);
+    const uintptr_t first = ((uintptr_t)memory + CACHE_PAGE - 1) / CACHE_PAGE * CACHE_PAGE, end = (uintptr_t)memory + size;
+    if (first < end)
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* where the system offers them */
+    return memory;
+}
+
 static void
 cache_make_nodes(struct sqt_caches *c)
 {
     if (c->nodes)
         return;
-    c->nodes = sqt_allocated(c->most * c->node_size);
+    c->nodes = cache_on_large_pages(c->most * c->node_size);
     c->index = sqt_zeroed((size_t)1 << (64 - c->index_shift), sizeof(*c->index));
 }
 
@@ -288,25 +302,37 @@ cache_share(uint64_t hits, uint64_t followed, uint64_t whole, double slope)
 }
 
 double
-sqt_cache_hit_share(const struct sqt_caches *c, const struct sqt_cache *cache)
+sqt_cache_hit_slope(const struct sqt_caches *c, const struct sqt_cache *cache)
 {
     uint64_t hits[SQT_CACHE_OBJECT_GROUPS], followed[SQT_CACHE_OBJECT_GROUPS];
     for (unsigned g = 0; g < SQT_CACHE_OBJECT_GROUPS; ++g) {
         hits[g] = c->groups[g].of[cache - c->caches].hits;
         followed[g] = c->groups[g].followed;
     }
-    return cache_share(cache->hits, c->followed, c->requests, cache_slope(hits, followed));
+    return cache_slope(hits, followed);
 }
 
 double
-sqt_cache_byte_share(const struct sqt_caches *c, const struct sqt_cache *cache)
+sqt_cache_byte_slope(const struct sqt_caches *c, const struct sqt_cache *cache)
 {
     uint64_t hits[SQT_CACHE_OBJECT_GROUPS], followed[SQT_CACHE_OBJECT_GROUPS];
     for (unsigned g = 0; g < SQT_CACHE_OBJECT_GROUPS; ++g) {
         hits[g] = c->groups[g].of[cache - c->caches].hit_bytes;
         followed[g] = c->groups[g].followed_bytes;
     }
-    return cache_share(cache->hit_bytes, c->followed_bytes, c->bytes, cache_slope(hits, followed));
+    return cache_slope(hits, followed);
+}
+
+double
+sqt_cache_hit_share(const struct sqt_caches *c, const struct sqt_cache *cache)
+{
+    return cache_share(cache->hits, c->followed, c->requests, sqt_cache_hit_slope(c, cache));
+}
+
+double
+sqt_cache_byte_share(const struct sqt_caches *c, const struct sqt_cache *cache)
+{
+    return cache_share(cache->hit_bytes, c->followed_bytes, c->bytes, sqt_cache_byte_slope(c, cache));
 }
 
 uint32_t
