@@ -19,6 +19,7 @@
  *   whatif.sqt      a cache of 100 pages that is plain LRU, and two children of a helper with a queue
  *   variants.sqt, few-variants.sqt
  *                   the same, where each object has three variants, and where one object in 64 has
+ *   sizes/          whatif.sqt of three hosts with other requests each.  The third one's memory has another policy
  *   moved.sqt       leaders and their followers, replies that delay pools hold back, and tries that fail
  */
 #include <stdlib.h>
@@ -176,12 +177,14 @@ in_order(int64_t until)
 
 /* Servers have names that a shell or gnuplot might take for something else. */
 static int odd_names;
+/* Definitions of one trace. */
+static char own_texts[128];
 
 static const char *
 all_texts(void)
 {
-    static char all[sizeof(texts) + 64 * SAMPLED];
-    size_t used = (size_t)snprintf(all, sizeof(all), "%s", texts);
+    static char all[sizeof(texts) + sizeof(own_texts) + 64 * SAMPLED];
+    size_t used = (size_t)snprintf(all, sizeof(all), "%s%s", texts, own_texts);
     for (size_t i = 0; i < SAMPLED; ++i)
         used += (size_t)snprintf(all + used, sizeof(all) - used, "def\t%d\t%zu\t%s\n", SQT_DEF_SAMPLE, i + 1,
                                  sampled[i].text);
@@ -780,11 +783,11 @@ whatif_hit(uint64_t *newest, uint64_t object, uint64_t variant)
 /* A request every two seconds, each of one page, so that Squid has room for each: that is plain LRU.  Before it is looked
  * up, a helper of two children is asked.  vary: of so many objects, one has three variants; 0: none has. */
 static void
-whatif(unsigned vary)
+whatif(unsigned vary, uint64_t seed)
 {
     int64_t free_at[2] = {0, 0};
     uint64_t newest[WHATIF_PAGES] = {0};
-    random_state = 15;
+    random_state = seed;
     PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
     for (uint64_t i = 1; i <= WHATIF_REQUESTS; ++i) {
         const int64_t at = (int64_t)i * 2 * SECOND, service = (int64_t)any(6 * SECOND);
@@ -805,6 +808,22 @@ whatif(unsigned vary)
     }
 }
 
+static void
+sizes(void)
+{
+    char path[64];
+    for (unsigned host = 1; host <= 3; ++host) {
+        snprintf(path, sizeof(path), "sizes/proxy-%u.example", host);
+        mkdir(path, 0777);
+        snprintf(path, sizeof(path), "sizes/proxy-%u.example/1.sqt", host);
+        snprintf(own_texts, sizeof(own_texts), "def\t%d\t0\tproxy-%u.example\n%s", SQT_DEF_HOST, host,
+                 host == 3 ? "def\t18\t7\tmemory_replacement_policy heap GDSF\n" : "");
+        whatif(0, 100 + host);
+        write_trace(path, 30 + host, 0, INT64_MAX);
+    }
+    *own_texts = '\0';
+}
+
 /* A swap-in that has no end, and records until then. */
 static void
 open_swap(int64_t until)
@@ -823,6 +842,7 @@ main(int argc, char **argv)
         return 1;
     mkdir("kids", 0777);
     mkdir("killed", 0777);
+    mkdir("sizes", 0777);
     traffic(1, 0, 60 * SECOND, MIXTURE);
     write_trace("mixed.sqt", 1, 0, INT64_MAX);
     traffic(2, 0, 30 * SECOND, MIXTURE);
@@ -858,12 +878,13 @@ main(int argc, char **argv)
     write_trace("large.sqt", 19, 0, INT64_MAX);
     moved();
     write_trace("moved.sqt", 23, 0, INT64_MAX);
-    whatif(0);
+    whatif(0, 15);
     write_trace("whatif.sqt", 24, 0, INT64_MAX);
-    whatif(1);
+    whatif(1, 15);
     write_trace("variants.sqt", 25, 0, INT64_MAX);
-    whatif(64);
+    whatif(64, 15);
     write_trace("few-variants.sqt", 26, 0, INT64_MAX);
+    sizes();
     odd_names = 1;
     moved();
     write_trace("odd.sqt", 23, 0, INT64_MAX);
