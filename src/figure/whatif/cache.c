@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/memory.h"
 
@@ -14,8 +13,6 @@
 #define HALVINGS_MOST 20
 /* Of how many hits the share is that are the last to be sent their object: what was long ago counts for less. */
 #define SENT_MOST 8192
-/* Of the usual size. */
-#define CACHE_PAGE 4096u
 
 static int
 cache_follows(uint64_t object, unsigned halvings)
@@ -212,23 +209,12 @@ cache_halve(struct sqt_caches *c)
     }
 }
 
-/* Objects come in any order, so with small pages nearly each look-up waits for a page table. */
-static void *
-cache_on_large_pages(size_t size)
-{
-    void *const memory = sqt_allocated(size);
-    const uintptr_t first = ((uintptr_t)memory + CACHE_PAGE - 1) / CACHE_PAGE * CACHE_PAGE, end = (uintptr_t)memory + size;
-    if (first < end)
-        (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* where the system offers them */
-    return memory;
-}
-
 static void
 cache_make_nodes(struct sqt_caches *c)
 {
     if (c->nodes)
         return;
-    c->nodes = cache_on_large_pages(c->most * c->node_size);
+    c->nodes = sqt_allocated(c->most * c->node_size);
     c->index = sqt_zeroed((size_t)1 << (64 - c->index_shift), sizeof(*c->index));
 }
 

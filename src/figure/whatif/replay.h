@@ -127,8 +127,8 @@ struct sqt_replay {
 
 void sqt_replay_init(struct sqt_replay *replay);
 /* Adds caches, before the first request.  metadata: bytes that they store beside each object.  Returns their group. */
-struct sqt_replay_group *sqt_replay_caches(struct sqt_replay *replay, struct sqt_caches *caches, enum sqt_replay_side side,
-                       int64_t metadata);
+struct sqt_replay_group *sqt_replay_caches(struct sqt_replay *replay, struct sqt_caches *caches,
+                                           enum sqt_replay_side side, int64_t metadata);
 void sqt_replay_add(struct sqt_replay *replay, const struct sqt_access *access);
 /* All that came is over, as at the end of the trace or when Squid starts again. */
 void sqt_replay_drain(struct sqt_replay *replay);

@@ -331,7 +331,8 @@ sizes_cannot(const struct sqt_sizes *z, char *text, size_t size)
         snprintf(text, size, "cache_dirs of different types");
     else if (z->variants * VARIANTS_OF > z->hits + z->variants)
         snprintf(text, size,
-                 "replies have Vary: %.1f %% of the requests whose URL is in the cache find only other variants, and the trace "
+                 "replies have Vary: %.1f %% of the requests whose URL is in the cache find only other variants, and "
+                 "the trace "
                  "does not say which variant a request is for",
                  100 * sizes_share(z->variants, z->hits + z->variants));
     else

@@ -109,8 +109,7 @@ whatif_minutes_row(void *context, const struct sqt_sizes_part *p)
     struct whatif_rows *const r = context;
     union sqt_cell row[SQT_CELLS(whatif_minutes)];
     const uint64_t record = r->place->last;
-    r->job->source =
-        (struct sqt_row_source){r->place->origin, record, record == UINT64_MAX ? 0 : r->index++, 0};
+    r->job->source = (struct sqt_row_source){r->place->origin, record, record == UINT64_MAX ? 0 : r->index++, 0};
     CELL(time_s).number = r->place->minute;
     CELL(kid).number = r->place->origin->identity.kid;
     CELL(setting).text = p->setting;
@@ -132,7 +131,8 @@ static int
 whatif_minutes_compare(const void *a, const void *b, void *ledger)
 {
     const struct sqt_ledger *const l = ledger;
-    const struct sqt_ledger_place *const x = &l->places[*(const uint32_t *)a], *const y = &l->places[*(const uint32_t *)b];
+    const struct sqt_ledger_place *const x = &l->places[*(const uint32_t *)a], *const y =
+                                                                                   &l->places[*(const uint32_t *)b];
     if (x->origin->index != y->origin->index)
         return x->origin->index < y->origin->index ? -1 : 1;
     return x->minute < y->minute ? -1 : x->minute > y->minute;

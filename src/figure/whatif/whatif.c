@@ -193,7 +193,8 @@ whatif_wait(void *context, const struct sqt_wait *wait)
 {
     const struct sqt_job *const job = context;
     struct whatif *const w = job->state;
-    if (w->children && wait->begin >= job->since && wait->begin < job->until && sqt_whatif_believes(wait->begin, wait->end))
+    if (w->children && wait->begin >= job->since && wait->begin < job->until &&
+        sqt_whatif_believes(wait->begin, wait->end))
         sqt_whatif_children_wait(w->children, wait);
 }
 
