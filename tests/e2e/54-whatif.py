@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Table whatif: a trace has the settings of its Squid, today's hits are computed as they were, and another Squid with the value
-that was tried has the hits that were foretold."""
+that was tried has the hits that were foretold.  What cannot be foretold is refused, with the reason."""
 
+import os
 import random
+import shutil
 import time
 
 from lib import dump
@@ -24,18 +26,30 @@ def draw():
     return [int(OBJECTS * numbers.random() ** 2) for _ in range(REQUESTS)]
 
 
-def ran(env, origin, size, lines="", **more):
-    """Rows of whatif of a Squid that answered all."""
-    squid = Squid(env, name="squid-" + size.replace(" ", ""), trace="", lines=LINES % size + lines, **more).start()
+def ask(squid, origin, every=EVERY, want=None, headers=lambda: (), purge=0):
+    """All requests.  want: what the origin is to do with an object; purge: every so many requests, objects are purged."""
     with Client(squid.client_address()) as client:
         started = time.monotonic()
         for count, number in enumerate(draw()):
             # Squid makes room once a second, so both must answer as many requests in a second, however busy the machine is.
-            time.sleep(max(0, started + count * EVERY - time.monotonic()))
-            client.request(origin.url("o%d" % number, size=1000 + 150 * number), "ask")
+            time.sleep(max(0, started + count * every - time.monotonic()))
+            url = origin.url("o%d" % number, size=1000 + 150 * number, **(want(number) if want else {}))
+            client.request(url, "ask", headers=headers())
+            if purge and count % purge == 0:
+                client.request(url, "purge", "PURGE")
     time.sleep(0.3)
+
+
+def rows(env, squid):
     squid.stop()
     return dump.table(env, squid.directory, "whatif", "--no-comments")
+
+
+def ran(env, origin, size, lines="", name="squid", want=None, **more):
+    """Rows of whatif of a Squid that answered all."""
+    squid = Squid(env, name=name + "-" + size.replace(" ", ""), trace="", lines=LINES % size + lines, **more).start()
+    ask(squid, origin, want=want)
+    return rows(env, squid)
 
 
 def memory(env):
@@ -49,14 +63,60 @@ def memory(env):
     env.equal(of(small, "maximum_object_size")["3 MB"]["now_value"], "3 MB", "maximum_object_size")
     env.equal(today["bound"], "forecast", "today's value: %s" % today)
     env.check(abs(float(today["calibration_pct"])) <= 3, "today's hits are computed too badly: %s" % today)
+    compare(env, small, large)
+
+
+def compare(env, small, large):
+    """What the one with 1 MB foretells, and the one with 2 MB had."""
     foretold, then = of(small, "cache_mem")["2 MB"], of(large, "cache_mem")["2 MB"]
     measured = float(then["hit_ratio_pct"]) - float(then["calibration_pct"])
     env.note("2 MB: foretold %s %%, measured %.3f %%" % (foretold["hit_ratio_pct"], measured))
     env.check(abs(float(foretold["hit_ratio_pct"]) - measured) <= 5, "2 MB: foretold %s, measured %.3f" % (
         foretold["hit_ratio_pct"], measured))
-    env.check(measured > float(today["hit_ratio_pct"]) + 3, "the larger cache has no more hits: nothing was shown")
+    env.check(measured > float(of(small, "cache_mem")["1 MB"]["hit_ratio_pct"]) + 3,
+              "the larger cache has no more hits: nothing was shown")
+
+
+def mixed(env):
+    """A third of the objects must not be stored, and the policy is another name of LRU."""
+    origin = Origin(env)
+    traces = [ran(env, origin, size, "memory_replacement_policy heap LRU\n", "mixed", lambda n: {} if n % 3 else {"cc": "no-store"},
+                  alone=True) for size in ("1 MB", "2 MB")]
+    env.note(traces[0])
+    compare(env, *traces)
+
+
+def refused(env):
+    origin, languages = Origin(env), random.Random(44)
+
+    def check(squid, setting, words):
+        row = [row for row in rows(env, squid) if row["setting"] == setting]
+        env.check([r["bound"] for r in row] == ["refused"] and words in row[0]["method"], "%s: %s instead of %s" % (
+            squid.name, row, words))
+
+    heap = Squid(env, name="heap", trace="", lines=LINES % "1 MB" + "memory_replacement_policy heap GDSF\n", alone=True).start()
+    ask(heap, origin, 0)
+    check(heap, "cache_mem", "replacement by heap GDSF is not simulated")
+    vary = Squid(env, name="vary", trace="", lines=LINES % "2 MB", alone=True).start()
+    ask(vary, origin, 0, lambda n: {"vary": "Accept-Language"}, lambda: ["Accept-Language: l%d" % languages.randrange(3)])
+    check(vary, "cache_mem", "replies have Vary")
+    purged = Squid(env, name="purged", trace="", alone=True,
+                   lines=LINES % "4 MB" + "acl purge method PURGE\nhttp_access allow purge\n").start()
+    ask(purged, origin, 0, purge=2)
+    check(purged, "cache_mem", "it was purged")
+    warm = Squid(env, name="warm", trace="", lines=LINES % "1 MB", dirs=["ufs"], alone=True).start()
+    ask(warm, origin, 0)
+    warm.stop()
+    shutil.rmtree(warm.directory)
+    os.mkdir(warm.directory)
+    warm.give(warm.directory)
+    warm.start()
+    ask(warm, origin, 0)
+    check(warm, "cache_dir ufs", "the cache was warm when the trace began")
 
 
 TESTS = [
     ("whatif: a memory cache of another size, foretold and measured", memory, 90),
+    ("whatif: replies that must not be stored, and heap LRU, foretold and measured", mixed, 90),
+    ("whatif: heap GDSF, Vary, purges and a warm start are refused", refused, 90),
 ]

@@ -17,6 +17,9 @@
  *   overlap.sqt     requests and swaps that overlap in a known way
  *   large.sqt       a hit of 3,000 blocks, each sent when it is there
  *   whatif.sqt      a cache of 100 pages that is plain LRU, and two children of a helper with a queue
+ *   variants.sqt, few-variants.sqt
+ *                   the same, where each object has three variants, and where one object in 64 has
+ *   sizes/          whatif.sqt of three hosts with other requests each.  The third one's memory has another policy
  *   moved.sqt       leaders and their followers, replies that delay pools hold back, and tries that fail
  */
 #include <stdlib.h>
@@ -174,12 +177,14 @@ in_order(int64_t until)
 
 /* Servers have names that a shell or gnuplot might take for something else. */
 static int odd_names;
+/* Definitions of one trace. */
+static char own_texts[128];
 
 static const char *
 all_texts(void)
 {
-    static char all[sizeof(texts) + 64 * SAMPLED];
-    size_t used = (size_t)snprintf(all, sizeof(all), "%s", texts);
+    static char all[sizeof(texts) + sizeof(own_texts) + 64 * SAMPLED];
+    size_t used = (size_t)snprintf(all, sizeof(all), "%s%s", texts, own_texts);
     for (size_t i = 0; i < SAMPLED; ++i)
         used += (size_t)snprintf(all + used, sizeof(all) - used, "def\t%d\t%zu\t%s\n", SQT_DEF_SAMPLE, i + 1,
                                  sampled[i].text);
@@ -761,33 +766,35 @@ moved(void)
 #define WHATIF_REQUESTS 6000
 #define WHATIF_PAGES 100 /* cache_mem, less the pages that are not for objects */
 
-/* Whether the object is in the cache; then it is its newest. */
-static int
-whatif_hit(uint64_t object)
+/* Whether the object is in the cache: 1, or SQT_MISS_VARY << 8 if only another variant of it is.  Then it is its newest. */
+static unsigned
+whatif_hit(uint64_t *newest, uint64_t object, uint64_t variant)
 {
-    static uint64_t newest[WHATIF_PAGES];
-    unsigned place = 0;
-    while (place < WHATIF_PAGES && newest[place] != object)
-        ++place;
-    const int hit = place < WHATIF_PAGES;
+    const uint64_t own = object * 4 + variant;
+    unsigned place = 0, other = 0;
+    for (; place < WHATIF_PAGES && newest[place] != own; ++place)
+        other |= newest[place] / 4 == object;
+    const unsigned hit = place < WHATIF_PAGES;
     memmove(newest + 1, newest, (hit ? place : WHATIF_PAGES - 1) * sizeof(*newest));
-    newest[0] = object;
-    return hit;
+    newest[0] = own;
+    return hit ? 1 : other ? SQT_MISS_VARY << SQT_XACT_MISS_SHIFT : 0;
 }
 
 /* A request every two seconds, each of one page, so that Squid has room for each: that is plain LRU.  Before it is looked
- * up, a helper of two children is asked. */
+ * up, a helper of two children is asked.  vary: of so many objects, one has three variants; 0: none has. */
 static void
-whatif(void)
+whatif(unsigned vary, uint64_t seed)
 {
     int64_t free_at[2] = {0, 0};
-    random_state = 15;
+    uint64_t newest[WHATIF_PAGES] = {0};
+    random_state = seed;
     PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
     for (uint64_t i = 1; i <= WHATIF_REQUESTS; ++i) {
         const int64_t at = (int64_t)i * 2 * SECOND, service = (int64_t)any(6 * SECOND);
         const unsigned child = free_at[1] < free_at[0];
         const int64_t given = free_at[child] > at ? free_at[child] : at, end = given + service;
         const uint64_t object = 1 + any(1 + any(1 + any(1000)));
+        const unsigned found = whatif_hit(newest, object, vary && object % vary == 0 ? any(3) : 0), hit = found == 1;
         free_at[child] = end;
         begin_named(at, i);
         PUT(at, HELPER_BEGIN, 0, i, 311);
@@ -795,10 +802,26 @@ whatif(void)
         PART(end, PART_HELPER, ticks(given), given > at, 0);
         PUT(at + MS, LOOKUP_BEGIN, i, 0, 0);
         PUT(at + MS, LOOKUP_END, i, object * UINT64_C(0x9e3779b97f4a7c15), 0);
-        PUT(at + 2 * MS, XACT_END, i, whatif_hit(object) ? MEM_HIT : MISS, 200);
+        PUT(at + 2 * MS, XACT_END, i, hit ? MEM_HIT : MISS, 200);
         PART(at + 2 * MS, PART_XACT_SIZES, 100, 400, 1);
-        PART(at + 2 * MS, PART_XACT_FLAGS, object * UINT64_C(0x9e3779b97f4a7c15), i, 0);
+        PART(at + 2 * MS, PART_XACT_FLAGS, object * UINT64_C(0x9e3779b97f4a7c15), i, hit ? 0 : found);
     }
+}
+
+static void
+sizes(void)
+{
+    char path[64];
+    for (unsigned host = 1; host <= 3; ++host) {
+        snprintf(path, sizeof(path), "sizes/proxy-%u.example", host);
+        mkdir(path, 0777);
+        snprintf(path, sizeof(path), "sizes/proxy-%u.example/1.sqt", host);
+        snprintf(own_texts, sizeof(own_texts), "def\t%d\t0\tproxy-%u.example\n%s", SQT_DEF_HOST, host,
+                 host == 3 ? "def\t18\t7\tmemory_replacement_policy heap GDSF\n" : "");
+        whatif(0, 100 + host);
+        write_trace(path, 30 + host, 0, INT64_MAX);
+    }
+    *own_texts = '\0';
 }
 
 /* A swap-in that has no end, and records until then. */
@@ -819,6 +842,7 @@ main(int argc, char **argv)
         return 1;
     mkdir("kids", 0777);
     mkdir("killed", 0777);
+    mkdir("sizes", 0777);
     traffic(1, 0, 60 * SECOND, MIXTURE);
     write_trace("mixed.sqt", 1, 0, INT64_MAX);
     traffic(2, 0, 30 * SECOND, MIXTURE);
@@ -854,8 +878,13 @@ main(int argc, char **argv)
     write_trace("large.sqt", 19, 0, INT64_MAX);
     moved();
     write_trace("moved.sqt", 23, 0, INT64_MAX);
-    whatif();
+    whatif(0, 15);
     write_trace("whatif.sqt", 24, 0, INT64_MAX);
+    whatif(1, 15);
+    write_trace("variants.sqt", 25, 0, INT64_MAX);
+    whatif(64, 15);
+    write_trace("few-variants.sqt", 26, 0, INT64_MAX);
+    sizes();
     odd_names = 1;
     moved();
     write_trace("odd.sqt", 23, 0, INT64_MAX);

@@ -97,6 +97,7 @@ def programs(trace, out):
         ("dump", [tool("dump"), file, "--table=events"], False),
         ("dump of the directory", [tool("dump"), trace], False),
         ("dump --table=whatif", [tool("dump"), trace, "--table=whatif"], False),
+        ("dump --table=whatif_minutes", [tool("dump"), trace, "--table=whatif_minutes"], False),
         ("dump --format=json", [tool("dump"), file, "--format=json"], False),
         ("dump --follow", [tool("dump"), trace, "--follow", "--table=events"], True),
         ("top --once", [tool("top"), trace, "--once"], False),

@@ -117,7 +117,7 @@ def dump_formats(trace, folder):
 
 
 def dump_tables(trace, folder):
-    for table in ("findings", "events", "losses", "loop_time", "whatif"):
+    for table in ("findings", "events", "losses", "loop_time", "whatif", "whatif_minutes"):
         yield dump(trace, folder, "--table=" + table)
     yield dump(trace, folder, "--whatif=cache_mem=1GB,2TB")
 

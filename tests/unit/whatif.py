@@ -126,6 +126,15 @@ def trace(folder):
     check([r["value"] for r in four] == ["4", "2"], "--whatif names children", four)
 
 
+def variants(folder):
+    """A trace names the URL, so variants of an object are one object."""
+    found = of(rows(os.path.join(folder, "t", "variants.sqt")), "cache_mem")
+    check([r["bound"] for r in found] == ["refused"] and found[0]["method"].startswith("replies have Vary: "),
+          "a trace of variants is refused, and says that it is Vary", *found)
+    found = of(rows(os.path.join(folder, "t", "few-variants.sqt")), "cache_mem")
+    check(len(found) >= 8 and all(r["bound"] == "forecast" for r in found), "few variants are not refused", *found)
+
+
 # ---- logs ----
 
 def write_log(name, lines):
@@ -182,8 +191,11 @@ def slow_log(folder):
     check([r["method"] for r in found] == ["fewer than 1000 requests look into the cache"], "a short log is refused", found)
     heap = conf(folder, "cache_mem 8 MB", "memory_replacement_policy heap GDSF")
     found = of(rows("--access-log=" + log, heap), "cache_mem")
-    check([r["method"] for r in found] == ["replacement by heap GDSF is not simulated, only lru"], "a heap policy is refused",
+    check([r["method"] for r in found] == ["replacement by heap GDSF is not simulated, only lru and heap LRU"], "a heap policy is refused",
           found)
+    heap = conf(folder, "cache_mem %d bytes" % ((80 + BASE) * FRAME), "memory_replacement_policy heap LRU")
+    found = of(rows("--access-log=" + log, heap), "cache_mem")
+    check(len(found) > 6 and all(r["bound"] == "forecast" for r in found), "heap LRU is not", *found)
 
 
 def collapsed_log(folder):
@@ -292,6 +304,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([os.path.join(TOOLS, "tests/unit/figure_traces"), os.path.join(folder, "t")], check=True, timeout=60)
         trace(folder)
+        variants(folder)
         slow_log(folder)
         shared_log(folder)
         collapsed_log(folder)

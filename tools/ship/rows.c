@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "figure/finding/minutes.h"
 #include "figure/rollup/rollup.h"
+#include "figure/whatif/whatif-minutes.h"
 #include "row/facts.h"
 #include "row/wide-columns.h"
 #include "run.h"
@@ -173,7 +174,7 @@ rows_roll_up(void *context, const union sqt_cell *row)
     return 1;
 }
 
-/* ---- findings by minute ---- */
+/* ---- tables by minute ---- */
 
 /* Whether what a job is told of counts: it was not shipped before. */
 static int
@@ -191,10 +192,24 @@ rows_take_made(void *context, const union sqt_cell *row)
     return rows_write(t, &t->job->source, row);
 }
 
-static int
-rows_is_minutes(const struct sqt_job *job)
+/* Tables whose rows are made when the batch ends. */
+static const struct rows_made {
+    enum sqt_table_number table;
+    void (*emit)(struct sqt_job *job);
+    void (*free)(struct sqt_job *job);
+} rows_made[] = {
+    {SQT_TABLE_finding_minutes, sqt_minutes_emit, sqt_minutes_free},
+    {SQT_TABLE_whatif_minutes, sqt_whatif_minutes_emit, sqt_whatif_minutes_free},
+};
+
+/* NULL: it is another table. */
+static const struct rows_made *
+rows_made_of(const struct sqt_job *job)
 {
-    return job->table == &sqt_tables[SQT_TABLE_finding_minutes];
+    for (unsigned i = 0; i < sizeof(rows_made) / sizeof(*rows_made); ++i)
+        if (job->table == &sqt_tables[rows_made[i].table])
+            return &rows_made[i];
+    return NULL;
 }
 
 /* A file of Parquet has no lines for them. */
@@ -231,7 +246,7 @@ ship_rows_begin(struct ship *ship)
                                                        : rows_take,
                                          .note = rows_note,
                                          .context = t};
-        if (rows_is_minutes(&ship->jobs[i])) {
+        if (rows_made_of(&ship->jobs[i])) {
             ship->jobs[i].row = rows_take_made;
             ship->jobs[i].wants = rows_counts;
         }
@@ -245,8 +260,9 @@ ship_rows_finish(struct ship *ship)
         if (ship->tables[i].rollups)
             sqt_rollups_emit(ship->tables[i].rollups, rows_take_rolled, &ship->tables[i]);
         ship_slowest_end(&ship->tables[i].slowest);
-        if (rows_is_minutes(&ship->jobs[i]))
-            sqt_minutes_emit(&ship->jobs[i]);
+        const struct rows_made *const made = rows_made_of(&ship->jobs[i]);
+        if (made)
+            made->emit(&ship->jobs[i]);
     }
     const int failed = sqt_parquet_finish(ship->parquet) != 0;
     return !failed ? 0 : program_fail(&ship->voice, "%s/%s", ship->place.name, sqt_parquet_error(ship->parquet));
@@ -258,8 +274,9 @@ ship_rows_free(struct ship *ship)
     sqt_parquet_free(ship->parquet);
     for (unsigned i = 0; i < ship->request->table_count; ++i) {
         sqt_rollups_free(ship->tables[i].rollups);
-        if (rows_is_minutes(&ship->jobs[i]))
-            sqt_minutes_free(&ship->jobs[i]);
+        const struct rows_made *const made = rows_made_of(&ship->jobs[i]);
+        if (made)
+            made->free(&ship->jobs[i]);
         for (struct ship_day *day = ship->tables[i].days, *next; day; day = next) {
             next = day->next;
             free(day);

@@ -76,5 +76,6 @@ sqt_whatif_access(struct sqt_access *a, const struct sqt_xact *x, enum sqt_class
                                             : 1u << SQT_REPLAY_DISK | 1u << SQT_REPLAY_MEMORY;
     a->never = access_never(x, *class);
     a->keeps = access_may_stay(x, *class);
+    a->place = 0;
     return 1;
 }

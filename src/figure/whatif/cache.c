@@ -288,25 +288,37 @@ cache_share(uint64_t hits, uint64_t followed, uint64_t whole, double slope)
 }
 
 double
-sqt_cache_hit_share(const struct sqt_caches *c, const struct sqt_cache *cache)
+sqt_cache_hit_slope(const struct sqt_caches *c, const struct sqt_cache *cache)
 {
     uint64_t hits[SQT_CACHE_OBJECT_GROUPS], followed[SQT_CACHE_OBJECT_GROUPS];
     for (unsigned g = 0; g < SQT_CACHE_OBJECT_GROUPS; ++g) {
         hits[g] = c->groups[g].of[cache - c->caches].hits;
         followed[g] = c->groups[g].followed;
     }
-    return cache_share(cache->hits, c->followed, c->requests, cache_slope(hits, followed));
+    return cache_slope(hits, followed);
 }
 
 double
-sqt_cache_byte_share(const struct sqt_caches *c, const struct sqt_cache *cache)
+sqt_cache_byte_slope(const struct sqt_caches *c, const struct sqt_cache *cache)
 {
     uint64_t hits[SQT_CACHE_OBJECT_GROUPS], followed[SQT_CACHE_OBJECT_GROUPS];
     for (unsigned g = 0; g < SQT_CACHE_OBJECT_GROUPS; ++g) {
         hits[g] = c->groups[g].of[cache - c->caches].hit_bytes;
         followed[g] = c->groups[g].followed_bytes;
     }
-    return cache_share(cache->hit_bytes, c->followed_bytes, c->bytes, cache_slope(hits, followed));
+    return cache_slope(hits, followed);
+}
+
+double
+sqt_cache_hit_share(const struct sqt_caches *c, const struct sqt_cache *cache)
+{
+    return cache_share(cache->hits, c->followed, c->requests, sqt_cache_hit_slope(c, cache));
+}
+
+double
+sqt_cache_byte_share(const struct sqt_caches *c, const struct sqt_cache *cache)
+{
+    return cache_share(cache->hit_bytes, c->followed_bytes, c->bytes, sqt_cache_byte_slope(c, cache));
 }
 
 uint32_t

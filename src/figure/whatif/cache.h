@@ -156,6 +156,9 @@ void sqt_caches_count(struct sqt_caches *caches, uint64_t object, int64_t bytes)
  * because of objects that are asked for very often.  The authors of SHARDS take the difference for hits.  In a busy memory
  * cache such objects have misses, too.  So the difference has as many hits as groups of objects have that are asked for more
  * often than others (the regression estimator of W. Cochran, Sampling Techniques, 1977, over random groups). */
+/* slope: how many hits the difference has, of each request or byte. */
+double sqt_cache_hit_slope(const struct sqt_caches *caches, const struct sqt_cache *cache);
+double sqt_cache_byte_slope(const struct sqt_caches *caches, const struct sqt_cache *cache);
 double sqt_cache_hit_share(const struct sqt_caches *caches, const struct sqt_cache *cache);
 double sqt_cache_byte_share(const struct sqt_caches *caches, const struct sqt_cache *cache);
 

@@ -26,11 +26,12 @@ sqt_replay_init(struct sqt_replay *r)
     r->newest = r->done = INT64_MIN;
 }
 
-void
+struct sqt_replay_group *
 sqt_replay_caches(struct sqt_replay *r, struct sqt_caches *caches, enum sqt_replay_side side, int64_t metadata)
 {
     r->seen[side].groups |= 1u << r->group_count;
-    r->groups[r->group_count++] = (struct sqt_replay_group){.caches = caches, .metadata = metadata};
+    r->groups[r->group_count] = (struct sqt_replay_group){.caches = caches, .metadata = metadata};
+    return &r->groups[r->group_count++];
 }
 
 /* ---- the heap ---- */
@@ -177,8 +178,36 @@ replay_stored(const struct sqt_replay_group *g, const struct sqt_access *a)
     return a->stored_bytes ? a->stored_bytes + g->metadata : 0;
 }
 
-/* Looks the object up in the caches of a group.  hit: it was one in the trace. */
+/* hits: bits of caches, if the object is followed.  seen: it was a hit in the trace. */
 static void
+replay_place(struct sqt_replay_group *g, const struct sqt_access *a, unsigned seen, uint32_t hits)
+{
+    while (g->place_count < a->place) {
+        const uint32_t more = g->place_count ? 2 * g->place_count : 64;
+        g->places = sqt_resized(g->places, more * sizeof(*g->places));
+        memset(g->places + g->place_count, 0, (more - g->place_count) * sizeof(*g->places));
+        g->place_count = more;
+    }
+    struct sqt_replay_place *const p = &g->places[a->place - 1];
+    const unsigned halvings = g->caches->halvings;
+    ++p->requests;
+    p->bytes += (uint64_t)a->bytes;
+    p->seen_hits += seen;
+    p->seen_hit_bytes += seen ? (uint64_t)a->bytes : 0;
+    if (!sqt_caches_follow(g->caches, a->object))
+        return;
+    p->followed += UINT64_C(1) << halvings;
+    p->followed_bytes += (uint64_t)a->bytes << halvings;
+    for (; hits; hits &= hits - 1) {
+        const unsigned i = (unsigned)__builtin_ctz(hits);
+        p->hits[i] += UINT64_C(1) << halvings;
+        p->hit_bytes[i] += (uint64_t)a->bytes << halvings;
+    }
+}
+
+/* Looks the object up in the caches of a group.  hit: it was one in the trace.  Returns the bits of those that have it, or
+ * are just fetching it. */
+static uint32_t
 replay_ask(struct sqt_replay *r, struct sqt_flight *f, unsigned group, unsigned hit)
 {
     struct sqt_caches *const c = r->groups[group].caches;
@@ -190,11 +219,11 @@ replay_ask(struct sqt_replay *r, struct sqt_flight *f, unsigned group, unsigned 
     if (!follows && !c->kind->whole) {
         /* Time goes on all the same. */
         f->of[group].misses = hit || !c->kind->comes ? 0 : all;
-        return;
+        return 0;
     }
     if (a->never) {
         f->of[group].misses = all;
-        return;
+        return 0;
     }
     const int64_t stored = replay_stored(&r->groups[group], a);
     f->of[group].hits =
@@ -202,6 +231,7 @@ replay_ask(struct sqt_replay *r, struct sqt_flight *f, unsigned group, unsigned 
     f->of[group].misses = all & ~(f->of[group].hits | joined);
     if (follows && c->kind->whole)
         sqt_caches_learn(c, stored, hit != 0, f->of[group].hits, joined);
+    return f->of[group].hits | joined;
 }
 
 static void
@@ -228,7 +258,9 @@ replay_looked_up(struct sqt_replay *r, uint32_t number, int64_t now)
             continue;
         for (unsigned groups = r->seen[side].groups; groups; groups &= groups - 1) {
             const unsigned group = (unsigned)__builtin_ctz(groups);
-            replay_ask(r, f, group, hit);
+            const uint32_t hits = replay_ask(r, f, group, hit);
+            if (a->place)
+                replay_place(&r->groups[group], a, hit, hits);
             sent |= (unsigned)(f->of[group].hits != 0) << group;
             missed |= (unsigned)(f->of[group].misses != 0) << group;
         }
@@ -375,6 +407,8 @@ sqt_replay_drain(struct sqt_replay *r)
 void
 sqt_replay_free(struct sqt_replay *r)
 {
+    for (unsigned i = 0; i < r->group_count; ++i)
+        free(r->groups[i].places);
     free(r->conns);
     free(r->flights);
     free(r->events);

@@ -38,6 +38,15 @@ struct sqt_access {
     unsigned hit;         /* bits of sides on which it was one */
     int never;            /* it is a miss whatever is in the cache: the entry was stale, say */
     int keeps;            /* the object may stay in the cache */
+    uint32_t place;       /* where it is counted beside the whole, from 1; 0: nowhere */
+};
+
+/* Some of the requests, as those of a minute: sums of a group of caches. */
+struct sqt_replay_place {
+    uint64_t requests, bytes;
+    uint64_t seen_hits, seen_hit_bytes; /* hits in the trace */
+    uint64_t followed, followed_bytes;  /* as many as those that are followed stand for; of these, hits by cache */
+    uint64_t hits[SQT_CACHE_SIZES], hit_bytes[SQT_CACHE_SIZES];
 };
 
 struct sqt_flight {
@@ -96,7 +105,9 @@ struct sqt_replay_group {
     struct sqt_caches *caches;
     int64_t metadata; /* bytes that the group stores beside each object */
     struct sqt_replay_share shares[SQT_CACHE_SIZES];
-    uint64_t followed; /* at the end of the last block */
+    uint64_t followed;               /* at the end of the last block */
+    struct sqt_replay_place *places; /* those of requests that are counted there */
+    uint32_t place_count;
 };
 
 struct sqt_replay {
@@ -115,9 +126,9 @@ struct sqt_replay {
 };
 
 void sqt_replay_init(struct sqt_replay *replay);
-/* Adds caches, before the first request.  metadata: bytes that they store beside each object. */
-void sqt_replay_caches(struct sqt_replay *replay, struct sqt_caches *caches, enum sqt_replay_side side,
-                       int64_t metadata);
+/* Adds caches, before the first request.  metadata: bytes that they store beside each object.  Returns their group. */
+struct sqt_replay_group *sqt_replay_caches(struct sqt_replay *replay, struct sqt_caches *caches,
+                                           enum sqt_replay_side side, int64_t metadata);
 void sqt_replay_add(struct sqt_replay *replay, const struct sqt_access *access);
 /* All that came is over, as at the end of the trace or when Squid starts again. */
 void sqt_replay_drain(struct sqt_replay *replay);

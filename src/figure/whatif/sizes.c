@@ -30,6 +30,9 @@
  * reads and writes: the same 12,000 requests at the same rate had 44.6 to 50.0 % hits in one cache, and 21.6 to 29.6 % in
  * another. */
 #define BUSY_OF 50
+/* Variants of an object are one object here, as a trace names the URL.  So of this many requests whose URL is in the cache, at
+ * most one may find only other variants: then no hit ratio is more than about two points too high. */
+#define VARIANTS_OF 50
 /* Objects that are followed, by setting, and where many jobs share the memory. */
 #define NODES_OF_MANY 20000
 
@@ -64,11 +67,13 @@ struct sqt_sizes {
     unsigned disk_known; /* bits of cache_dirs whose size a sample told */
     struct sqt_caches caches;
     struct sqt_replay *replay;       /* of all settings */
+    struct sqt_replay_group *group;  /* this one's there */
     const struct sqt_origin *origin; /* of the first kid that came */
     unsigned kids;                   /* with requests, up to 2 */
     uint64_t disk_hits;
     int64_t first, last; /* ns: begin of the first request, end of the last one */
     uint64_t requests, hits, bytes, hit_bytes;
+    uint64_t variants; /* requests that found only other variants of their object */
     double hit_ns, rest_ns;
 };
 
@@ -231,7 +236,7 @@ sizes_begin(struct sqt_sizes *z, const struct sqt_origin *origin)
     z->caches.low = (unsigned)sizes_set(s->swap_low, USUAL_LOW);
     z->caches.high = (unsigned)sizes_set(s->swap_high, USUAL_HIGH);
     if (count)
-        sqt_replay_caches(z->replay, &z->caches, sizes_side(z), z->setting->disk ? DISK_METADATA : 0);
+        z->group = sqt_replay_caches(z->replay, &z->caches, sizes_side(z), z->setting->disk ? DISK_METADATA : 0);
 }
 
 /* A restart of Squid empties its memory, and not its disks. */
@@ -251,14 +256,14 @@ sizes_origin(struct sqt_sizes *z, const struct sqt_origin *origin)
 }
 
 void
-sqt_sizes_request(struct sqt_sizes *z, const struct sqt_access *access, enum sqt_class class,
-                  const struct sqt_origin *origin)
+sqt_sizes_request(struct sqt_sizes *z, const struct sqt_access *access, enum sqt_class class, const struct sqt_xact *x)
 {
     if (!z->started)
-        sizes_begin(z, origin);
-    sizes_origin(z, origin);
+        sizes_begin(z, x->origin);
+    sizes_origin(z, x->origin);
     const unsigned hit = access->hit >> sizes_side(z) & 1;
     z->disk_hits += class == SQT_CLASS_DISK_HIT;
+    z->variants += class == SQT_CLASS_MISS && x->miss == SQT_MISS_VARY;
     z->first = access->begin < z->first ? access->begin : z->first;
     z->last = access->end > z->last ? access->end : z->last;
     ++z->requests;
@@ -305,21 +310,43 @@ sizes_off(double off, char *text, size_t size)
     return 1;
 }
 
-/* Why no forecast is made; NULL if one is. */
+/* Whether a policy of an ordered cache is simulated.  "heap LRU" is the same order, by the second of the last use. */
+static int
+sizes_is_lru(const char *policy)
+{
+    return !*policy || strcmp(policy, "lru") == 0 || strcmp(policy, "heap LRU") == 0;
+}
+
+/* Why its caches cannot be simulated, however many requests there are; NULL if they can. */
 static const char *
-sizes_refusal(const struct sqt_sizes *z, const struct sqt_cache *today, double off, char *text, size_t size)
+sizes_cannot(const struct sqt_sizes *z, char *text, size_t size)
 {
     const int ordered = z->caches.kind->ordered;
     const char *const policy = z->setting->disk ? z->settings.disk_policy : z->settings.memory_policy;
-    if (z->requests < LEAST)
-        snprintf(text, size, "fewer than %d requests look into the cache", LEAST);
-    else if (ordered && *policy && strcmp(policy, "lru") != 0)
-        snprintf(text, size, "replacement by %s is not simulated, only lru", policy);
+    if (ordered && !sizes_is_lru(policy))
+        snprintf(text, size, "replacement by %s is not simulated, only lru and heap LRU", policy);
     else if (ordered && z->kids > 1)
         snprintf(text, size, "several workers, each with a cache of its own");
     else if (z->setting->disk && z->disks_differ)
         snprintf(text, size, "cache_dirs of different types");
-    else if (!today || !sizes_off(off, text, size))
+    else if (z->variants * VARIANTS_OF > z->hits + z->variants)
+        snprintf(text, size,
+                 "replies have Vary: %.1f %% of the requests whose URL is in the cache find only other variants, and "
+                 "the trace "
+                 "does not say which variant a request is for",
+                 100 * sizes_share(z->variants, z->hits + z->variants));
+    else
+        return NULL;
+    return text;
+}
+
+/* Why no forecast is made; NULL if one is. */
+static const char *
+sizes_refusal(const struct sqt_sizes *z, const struct sqt_cache *today, double off, char *text, size_t size)
+{
+    if (z->requests < LEAST)
+        snprintf(text, size, "fewer than %d requests look into the cache", LEAST);
+    else if (!sizes_cannot(z, text, size) && (!today || !sizes_off(off, text, size)))
         return NULL;
     return text;
 }
@@ -362,6 +389,17 @@ sizes_cache_of_knee(const struct sqt_sizes *z)
     return cache;
 }
 
+/* As in squid.conf, and of a cache_dir with its type. */
+static void
+sizes_put_name(const struct sqt_sizes *z, char *name, size_t size)
+{
+    const int typed = z->setting->disk && !z->setting->object;
+    snprintf(name, size, "%s%s%s", z->setting->name, typed ? " " : "",
+             !typed          ? ""
+             : *z->disk_type ? z->disk_type
+                             : "ufs");
+}
+
 static void
 sizes_row(const struct sqt_sizes *z, const struct sqt_cache *cache, const struct sqt_cache *today, double off,
           const char *refusal, const char *method)
@@ -369,10 +407,7 @@ sizes_row(const struct sqt_sizes *z, const struct sqt_cache *cache, const struct
     union sqt_cell row[SQT_CELLS(whatif)];
     char value[32], now[32], name[64];
     sqt_whatif_clear(row);
-    snprintf(name, sizeof(name), "%s%s%s", z->setting->name, z->setting->disk && !z->setting->object ? " " : "",
-             !z->setting->disk || z->setting->object ? ""
-             : *z->disk_type                         ? z->disk_type
-                                                     : "ufs");
+    sizes_put_name(z, name, sizeof(name));
     sqt_settings_size_text(value, sizeof(value), sizes_value(z, cache));
     CELL(setting).text = name;
     CELL(value).text = value;
@@ -467,7 +502,79 @@ sqt_sizes_finish(struct sqt_sizes *z)
             sizes_rows(z);
         else
             sizes_none(z);
-        sqt_caches_free(&z->caches);
     }
+    sqt_sizes_free(z);
+}
+
+void
+sqt_sizes_free(struct sqt_sizes *z)
+{
+    if (z->started)
+        sqt_caches_free(&z->caches);
     free(z);
+}
+
+/* ---- parts ---- */
+
+/* Hits, or bytes of hits, as far as places go that were looked at. */
+struct sizes_sums {
+    uint64_t hits, followed, all; /* of those that are followed; what these stand for; of all */
+    uint64_t given;               /* hits that places have */
+};
+
+/* What one place has of them, so that all together have what the whole has. */
+static uint64_t
+sizes_give(struct sizes_sums *s, double slope, uint64_t hits, uint64_t followed, uint64_t all)
+{
+    s->hits += hits;
+    s->followed += followed;
+    s->all += all;
+    const double upto = (double)s->hits + slope * ((double)s->all - (double)s->followed) - (double)s->given;
+    const uint64_t given = upto <= 0 ? 0 : upto >= (double)all ? all : (uint64_t)(upto + 0.5);
+    s->given += given;
+    return given;
+}
+
+void
+sqt_sizes_divide(struct sqt_sizes *z)
+{
+    for (unsigned i = 0; z->started && i < z->caches.count; ++i) {
+        const struct sqt_cache *const cache = &z->caches.caches[i];
+        const double slope = sqt_cache_hit_slope(&z->caches, cache);
+        const double byte_slope = sqt_cache_byte_slope(&z->caches, cache);
+        struct sizes_sums hits = {0}, bytes = {0};
+        for (uint32_t n = 0; n < z->group->place_count; ++n) {
+            struct sqt_replay_place *const p = &z->group->places[n];
+            p->hits[i] = sizes_give(&hits, slope, p->hits[i], p->followed, p->requests);
+            p->hit_bytes[i] = sizes_give(&bytes, byte_slope, p->hit_bytes[i], p->followed_bytes, p->bytes);
+        }
+    }
+}
+
+void
+sqt_sizes_parts(const struct sqt_sizes *z, uint32_t place,
+                void (*part)(void *context, const struct sqt_sizes_part *part), void *context)
+{
+    char name[64], text[256];
+    const struct sqt_cache *const today = z->started ? sizes_cache_of_today(z) : NULL;
+    if (!today || place > z->group->place_count)
+        return;
+    const char *const refusal = sizes_cannot(z, text, sizeof(text));
+    const struct sqt_replay_place *const p = &z->group->places[place - 1];
+    sizes_put_name(z, name, sizeof(name));
+    for (unsigned i = 0; i < z->caches.count; ++i) {
+        const struct sqt_cache *const cache = &z->caches.caches[i];
+        if (refusal && cache != today)
+            continue;
+        part(context, &(struct sqt_sizes_part){.setting = name,
+                                               .value = cache->bytes,
+                                               .now = z->now,
+                                               .refusal = refusal,
+                                               .requests = p->requests,
+                                               .bytes = p->bytes,
+                                               .hits = refusal ? 0 : p->hits[i],
+                                               .hit_bytes = refusal ? 0 : p->hit_bytes[i],
+                                               .seen_hits = p->seen_hits,
+                                               .seen_hit_bytes = p->seen_hit_bytes});
+    }
 }

@@ -152,11 +152,10 @@ whatif_start(struct sqt_job *job)
         w->collapsed = sqt_whatif_collapsed_new(job);
 }
 
-/* Times of a broken trace may be any; a sum of these is one, too.  2^61 ns are 73 years. */
-static int
-whatif_believes(int64_t begin, int64_t end)
+int
+sqt_whatif_believes(int64_t begin, int64_t end)
 {
-    const int64_t far = INT64_C(1) << 61;
+    const int64_t far = INT64_C(1) << 61; /* ns: 73 years */
     return -far < begin && begin <= end && end < far;
 }
 
@@ -167,12 +166,12 @@ whatif_request(void *context, const struct sqt_xact *xact)
     struct whatif *const w = job->state;
     struct sqt_access access;
     enum sqt_class class;
-    if (xact->begin < job->since || xact->begin >= job->until || !whatif_believes(xact->begin, xact->end) ||
+    if (xact->begin < job->since || xact->begin >= job->until || !sqt_whatif_believes(xact->begin, xact->end) ||
         !sqt_whatif_access(&access, xact, &class))
         return;
     for (unsigned i = 0; i < SQT_SIZES; ++i)
         if (w->sizes[i])
-            sqt_sizes_request(w->sizes[i], &access, class, xact->origin);
+            sqt_sizes_request(w->sizes[i], &access, class, xact);
     if (w->replay.group_count)
         sqt_replay_add(&w->replay, &access);
     if (w->collapsed)
@@ -194,7 +193,8 @@ whatif_wait(void *context, const struct sqt_wait *wait)
 {
     const struct sqt_job *const job = context;
     struct whatif *const w = job->state;
-    if (w->children && wait->begin >= job->since && wait->begin < job->until && whatif_believes(wait->begin, wait->end))
+    if (w->children && wait->begin >= job->since && wait->begin < job->until &&
+        sqt_whatif_believes(wait->begin, wait->end))
         sqt_whatif_children_wait(w->children, wait);
 }
 

@@ -28,6 +28,9 @@ void sqt_whatif_settings(const struct sqt_job *job, struct sqt_settings *setting
 /* Adds what the trace has of that process, where the command line has nothing. */
 void sqt_whatif_settings_of(const struct sqt_job *job, struct sqt_settings *settings, const struct sqt_origin *origin);
 
+/* Times of a broken trace may be any; whether a sum of these is one, too. */
+int sqt_whatif_believes(int64_t begin, int64_t end);
+
 /* Whether rows about the setting are wanted: --whatif may have named another one. */
 int sqt_whatif_wants(const struct sqt_job *job, const char *setting);
 
