@@ -84,6 +84,7 @@ static const struct sqt_xact logged_unknown = {
     .accept_wait = SQT_MISSING,
     .unparsed = SQT_MISSING,
     .read_last = SQT_MISSING,
+    .range = SQT_MISSING,
     .first_byte = SQT_MISSING,
     .server_from = SQT_MISSING,
     .server_until = SQT_MISSING,

@@ -158,11 +158,31 @@ CalloutsBegin(Http &http)
         Open(http, AccessIsOpen, SQT_EV_ACCESS_BEGIN, 0, 0);
 }
 
+/// Several parts count together.  One that goes to the end of the object is as large as the object is, which is not known
+/// yet.
+template <class Range>
+__attribute__((noinline, cold)) void
+EmitRange(const uint64_t xact, const Range &range)
+{
+    uint64_t bytes = 0, from = UINT64_MAX;
+    for (const auto *const part : range.specs) {
+        if (part->length >= 0)
+            bytes += static_cast<uint64_t>(part->length);
+        else if (static_cast<uint64_t>(part->offset) < from)
+            from = static_cast<uint64_t>(part->offset);
+    }
+    const bool open = from != UINT64_MAX;
+    sqt_emit(SQT_EV_RANGE, xact, open ? from : bytes, open);
+}
+
+/// the request is checked, and its header was read
 template <class Http>
 inline void
 CalloutsEnd(Http &http)
 {
     Close(http, AccessIsOpen, SQT_EV_ACCESS_END, 0, 0);
+    if (sqt_on(SQT_GROUP_CLIENT) && __builtin_expect(http.request->range != nullptr, 0))
+        EmitRange(XactOfClient(http), *http.request->range);
 }
 
 /// a helper is asked: url_rewrite_program, or store_id_program
@@ -550,7 +570,7 @@ TransactionEnds(Http &http, const Entry *entry)
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
     if (http.sqtrace.open) {
-        CalloutsEnd(http);
+        Close(http, AccessIsOpen, SQT_EV_ACCESS_END, 0, 0);
         RewriterAnswers(http, false);
         RewriterAnswers(http, true);
         Close(http, AdaptationIsOpen, SQT_EV_ADAPT_END, 0, RequestMessage);

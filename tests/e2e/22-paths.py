@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Paths that a request can take besides hit and miss: each has its row, its class and outcome, and its time."""
 
+import os
 import socket
 import time
 
@@ -272,6 +273,54 @@ def chunked_bodies(env):
         rows.check_stage(env, found[tag][1], "client_body_ns", wanted, 5 * MS, tag)
 
 
+def bytes_of(field, size):
+    """Of a field Range in access.log, and the size of the object: (how many bytes it asks for, how RANGE says that)."""
+    total, begins = 0, []
+    for part in field[len("bytes="):].split(","):
+        first, last = part.split("-")
+        total += int(last) if not first else (int(last) if last else size - 1) - int(first) + 1
+        begins += [int(first)] if not last else []
+    return total, (begins[0], 1) if begins else (total, 0)
+
+
+def ranges(env):
+    """What clients ask for with Range, as access.log has the field; the server ignores it, and the cache does not."""
+    origin = Origin(env)
+    squid = Squid(env, trace="", dns=origin.host)
+    squid.lines = "logformat ranges %master_xaction %{Range}>h %>Hs\naccess_log stdio:{folder}/ranges.log logformat=ranges"
+    squid.start()
+    size = 5000
+    stored = origin.url("stored", size=size)
+    with Client(squid.client_address()) as client:
+        client.request(stored, "whole")
+        for n, field in enumerate(("10-19", "900-", "-50", "0-", "0-9,100-119", "0-9,4000-")):
+            for url, status in ((origin.url("other%d" % n, size=size, cc="no-store"), 200), (stored, 206)):
+                got = client.request(url, "range%d-%d" % (n, status), headers=["Range: bytes=" + field])
+                env.equal(got.status, status, "status of " + field)
+        client.request(origin.url("bad", size=size), "bad", headers=["Range: cows=1-2"])
+        client.request(origin.url("post"), "post", "POST", headers=["Range: bytes=1-2"])
+    squid.stop()
+    found = rows.check_run(env, squid)
+    events = {r["id"]: (int(r["arg"]), int(r["aux"])) for r in dump.table(env, squid.directory, "events",
+                                                                         "--where=event == RANGE")}
+    asked = {r["xid"]: r["range_bytes"] for r in dump.table(env, squid.directory, "requests", "--columns=xid,range_bytes")}
+    with open(os.path.join(squid.folder, "ranges.log")) as log:
+        lines = [line.split() for line in log]
+    env.equal(len(lines), 15, "lines of the log of ranges")
+    wholes = 0
+    for xid, field, status in lines:
+        if not field.startswith("bytes=") or xid == found["post"][1]["xid"]:
+            env.equal((events.get(xid), asked[xid]), (None, "-"), "range of a request with %s" % field)
+            continue
+        total, wanted = bytes_of(field, size)
+        known = status == "200" or not wanted[1]
+        wholes += status == "200"
+        env.equal(events.get(xid), wanted, "RANGE of " + field)
+        env.equal(asked[xid], str(total) if known and wanted[1] == 0 else str(size - wanted[0]) if known else "-",
+                  "range_bytes of %s, status %s" % (field, status))
+    env.check(wholes >= 6, "%d of 6 ranges were answered with all by the server" % wholes)
+
+
 TESTS = [
     ("replies that Squid makes itself: class, outcome, method, one reply", own_replies, 60),
     ("a delay pool", held_back, 60),
@@ -280,4 +329,5 @@ TESTS = [
     ("both families", two_families, 40),
     ("pinned connections", pinned, 40),
     ("chunked bodies that end late or break", chunked_bodies, 40),
+    ("ranges that clients ask for", ranges, 40),
 ]

@@ -1562,6 +1562,73 @@ denied_accesses()
     sqt_groups = 0;
 }
 
+struct Part {
+    int64_t offset, length;
+};
+
+struct Parts {
+    std::vector<Part *> specs;
+};
+
+struct Ranged {
+    const struct {
+        const Parts *range;
+    } * request;
+    LogEntry *al;
+    Sqtrace::ClientState sqtrace;
+};
+
+static void
+asked_ranges()
+{
+    Part first = {0, 100}, middle = {500, 20}, suffix = {-1, 7}, rest = {1000, -1}, all = {0, -1};
+    const struct {
+        const char *what, *wanted;
+        Parts parts;
+    } cases[] = {{"a range", "RANGE 77 20 0; ", {{&middle}}},
+                 {"the last bytes", "RANGE 77 7 0; ", {{&suffix}}},
+                 {"several parts", "RANGE 77 120 0; ", {{&first, &middle}}},
+                 {"up to the end", "RANGE 77 1000 1; ", {{&middle, &rest}}},
+                 {"all", "RANGE 77 0 1; ", {{&rest, &all}}}};
+    std::remove_pointer<decltype(Ranged::request)>::type request = {nullptr};
+    LogEntry al = {nullptr};
+    Ranged http = {&request, &al, Sqtrace::ClientState()};
+    http.sqtrace.xact = 77;
+    sqt_groups = SQT_GROUP_CLIENT;
+    Sqtrace::CalloutsEnd(http);
+    expect("a request of the whole", "");
+    for (const auto &c : cases) {
+        const std::remove_pointer<decltype(Ranged::request)>::type ranged = {&c.parts};
+        http.request = &ranged;
+        Sqtrace::CalloutsEnd(http);
+        expect(c.what, c.wanted);
+    }
+    sqt_groups = 0;
+    Sqtrace::CalloutsEnd(http);
+    expect("a range while nothing is traced", "");
+}
+
+static void
+unkept_entries()
+{
+    const Xaction xaction = {{5}};
+    struct {
+        const Xaction *masterXaction;
+    } request = {&xaction};
+    struct {
+        decltype(request) *request;
+    } memory = {&request};
+    const struct {
+        decltype(memory) *mem_obj;
+    } entry = {&memory};
+    sqt_groups = 0;
+    Sqtrace::EntryIsNotKept(entry, SQT_UNKEPT_TOO_LARGE, context);
+    sqt_groups = SQT_GROUP_STORE;
+    Sqtrace::EntryIsNotKept(entry, SQT_UNKEPT_OPEN_FILES, context);
+    expect("an entry of which nothing is kept", "NOT_KEPT 5 0 3; ");
+    sqt_groups = 0;
+}
+
 /* The word of the ring has the ACL that is being checked, and after an inner one the outer one again. */
 static void
 shown_acls()
@@ -1870,6 +1937,8 @@ main()
     contexts();
     parts();
     denied_accesses();
+    asked_ranges();
+    unkept_entries();
     shown_acls();
     settings();
     printf("1..%d\n", tests);
