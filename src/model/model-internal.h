@@ -230,6 +230,14 @@ sqt_bytes(uint64_t bytes)
 /* Says, the first time, that there is no room for another thing of that kind. */
 void sqt_bound_met(struct sqt_process_state *process, enum sqt_open_kind kind, uint64_t open);
 
+/* A duration that a record has in ticks, as ns; not below 0. */
+static inline int64_t
+sqt_ticks_ns(const struct sqt_process_state *process, uint64_t ticks)
+{
+    const int64_t ns = sqt_line_ns(&process->line, process->line.base_ticks + ticks) - process->line.base_ns;
+    return ns < 0 ? 0 : ns;
+}
+
 /* How an I/O ended, from a field of kind IO_BYTES. */
 static inline enum sqt_outcome
 sqt_io_outcome(uint32_t io_bytes)

@@ -132,6 +132,13 @@ struct sqt_xact {
     uint32_t failed_server; /* definition; of the last try after which another followed; UINT32_MAX if unknown */
     unsigned char failed_answered; /* bytes came in that try, or a whole reply, which Squid did not hand on */
     unsigned char failed_reused;   /* that try was on a kept connection, and nothing came */
+    int64_t tunnel_first;    /* ns from the client's first bytes to the server's; SQT_MISSING: none came, or not known */
+    int64_t tunnel_held;     /* ns in which tunnel_pool, a delay pool, let nothing come from the server */
+    int64_t tunnel_unsent;   /* ns in which bytes of the client waited for the server to take them */
+    int64_t tunnel_uploaded; /* bytes that the client sent; SQT_MISSING if not known, as the ones above and below are then */
+    int64_t tunnel_rest;     /* ns in which Squid waited for the rest of TLS records from the server */
+    int64_t tunnel_came;     /* bytes that came then */
+    uint32_t tunnel_pool;
     unsigned char not_kept;        /* enum sqt_unkept: why nothing is kept of the object that it fetched */
     unsigned char range_open;      /* its range goes to the end of the object */
     unsigned char not_taken;       /* no cache_dir took the object that it fetched, though it may be stored */

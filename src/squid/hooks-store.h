@@ -213,6 +213,7 @@ EntryIsNotKept(const Entry &entry, const uint32_t why, const ContextPointer &con
 {
     if (sqt_on(SQT_GROUP_STORE))
         sqt_emit(SQT_EV_NOT_KEPT, XactThatBrings(entry, context), 0, why);
+    StayOnStack();
 }
 
 template <class Sio>

@@ -160,6 +160,28 @@ def closed_tunnels(trace, finding):
     return dict(its, waiting_s=0)
 
 
+def slow_tunnel(trace, finding):
+    """Tunnels that wait for 300 ms or longer, for what a pool, the server's first bytes, or its taking of uploads takes."""
+    pools, uploaded, came, last = {}, {}, {}, {}
+    for row in trace.events("TUNNEL_END", "PART_TUNNEL_HELD", "PART_TUNNEL_UPLOAD", "PART_TUNNEL_DOWNLOAD"):
+        if row["event"] == "TUNNEL_END":
+            last[row["ring"]] = row["ring"], row["id"]
+        elif row["event"] == "PART_TUNNEL_HELD":
+            pools[last[row["ring"]]] = "delay pool " + row["aux"]
+        else:
+            (uploaded if row["event"] == "PART_TUNNEL_UPLOAD" else came)[last[row["ring"]]] = number(row["id"])
+
+    def waits(r):
+        held = r.ns("tunnel_held")
+        return {"held_tunnels": held, "late_tunnels": r.ns("tunnel_first") - held if r.has("tunnel_first") else 0,
+                "slow_tunnels": r.ns("tunnel_rest") - came.get(r.key, 0) * SECOND // RATE,
+                "slow_uploads": r.ns("tunnel_unsent") - uploaded.get(r.key, 0) * SECOND // RATE}[finding["cause"]]
+    its = [r for r in trace.requests if r.tunnel and waits(r) >= 300 * MS and
+           finding["culprit"] in (r.row["server"], pools.get(r.key), "servers", "line to servers")]
+    tunnels = [r for r in trace.requests if r.tunnel and r.key in pools]
+    return harm(trace, sum(waits(r) for r in its), len(its), share=False, when=spell(trace, its, tunnels))
+
+
 # ---- who is asked ----
 
 def asked(trace, finding):
@@ -471,6 +493,7 @@ CAUSES = {
     "not_taken": not_taken, "not_kept": not_taken, "kept_redirects": kept_redirects,
     "server_refuses": server_refuses, "silent_tunnels": silent_tunnels, "closed_tunnels": closed_tunnels,
     "asked": asked, "full_line": full_line,
+    **{cause: slow_tunnel for cause in ("held_tunnels", "late_tunnels", "slow_uploads", "slow_tunnels")},
     "dead_ip_version": dead_ip_version, "dying_children": dying_children, "over_limit": over_limit, "pipelined": pipelined,
     "undelivered": undelivered, "lost_to_clients": lost_to_clients,
     "slow_headers": slow_headers, "not_accepted": not_accepted,
