@@ -134,17 +134,16 @@ static void
 long_waits_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     const struct long_waits *const l = state;
-    char each[SQT_HUMAN_ROOM], what[160], who[160], meant[sizeof(tolds->meant)];
+    char each[SQT_HUMAN_ROOM], what[160], who[160], text[1024 + sizeof(tolds->meant)];
     (void)totals;
     if (l->slow < LEAST || l->slow * 1000 < l->count * LEAST_PART || l->slow * 1000 > l->count * MOST_PART)
         return;
     long_waits_what(l, what, sizeof(what));
     long_waits_who(l, who, sizeof(who));
-    snprintf(meant, sizeof(meant), "%s", tolds->meant);
-    snprintf(tolds->meant, sizeof(tolds->meant),
-             " But %llu requests, %.1f %%, take 1 s or longer (total_ns >= 1s), %s in the mean: %s.%s%.256s",
+    snprintf(text, sizeof(text), " But %llu requests, %.1f %%, take 1 s or longer (total_ns >= 1s), %s in the mean: %s.%s%s",
              (unsigned long long)l->slow, 100 * (double)l->slow / (double)l->count,
-             sqt_human_time(each, l->ns / (double)l->slow, " ", "us"), what, who, meant);
+             sqt_human_time(each, l->ns / (double)l->slow, " ", "us"), what, who, tolds->meant);
+    snprintf(tolds->meant, sizeof(tolds->meant), "%.*s", (int)sizeof(tolds->meant) - 1, text);
 }
 
 static void
