@@ -4,6 +4,7 @@ reported_moved.py, and trouble_dns.py."""
 
 from lib.tls import Certificates, FarEnds
 from more_cousins import change
+from plant_servers import way
 from trouble_tunnels import tunnels
 
 SLOW = 2  # the third origin
@@ -57,11 +58,21 @@ def late_handshakes(scene):
 
 def thin_line(scene):
     """All servers are behind a line of 250 KB/s, and tunnels with TLS want more: 60 KB each, six a second."""
-    scene.way = {"ms": 5, "rate": 250000}
+    way(scene, ms=5, rate=250000)
     tls_tunnels(scene, lambda n: {"inside": "/size=60000/t%d" % n, "whole": True}, 6)
 
 
 # ---- nothing wrong ----
+
+def large_pages(scene):
+    """One request in fifty is for 3 MB of the third origin, whose bodies come at 1.5 MB/s: two seconds each."""
+    scene.origins[SLOW].more["rate"] = 1500000
+
+    def large(n, request):
+        if n % 50 == 3:
+            request[2] = "%s/size=3000000/film%d" % (scene.origins[SLOW].url, n)
+    change(scene, large)
+
 
 def polls(scene):
     """In one tunnel of five its client asks for news, and the server has some after three seconds."""

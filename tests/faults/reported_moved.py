@@ -19,6 +19,10 @@ MOVED = [Trouble("moved-" + name, plant, "-", *rest) for name, plant, *rest in (
      slow(400, 1000)),
 )]
 
+# Nothing is wrong, but what is healthy says who waits for seconds.
+MOVED.append(Trouble("calm-large-pages", plants.large_pages, "-", r"^-$",
+                     r"No cause stands out.*take 1 s or longer.*127\.0\.1\.3:8000", "one request in fifty: 2 s", slow(25, 1500)))
+
 # Runs without a trouble: `findings` must say so, and clients that do not wait on purpose must not be hurt.
 MOVED += [Trouble("calm-" + name, plant, "-", r"^-$", r"No cause stands out", "nothing", lambda felt: not felt.errors)
           for name, plant in (
