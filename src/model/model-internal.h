@@ -267,10 +267,10 @@ void sqt_forward_begins(struct sqt_process_state *process, struct sqt_xact *xact
 void sqt_forward_ends(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 
 /* xacts.c */
-sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_context, sqt_xact_note, sqt_xact_denied, sqt_xact_asks_range, sqt_xact_not_kept, sqt_xact_not_taken,
-    sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages, sqt_xact_written, sqt_xact_lookup, sqt_xact_collapsed,
-    sqt_xact_ready, sqt_xact_tunnelled, sqt_xact_server_read, sqt_xact_server_1xx, sqt_xact_held, sqt_xact_neighbor,
-    sqt_xact_neighbors_asked, sqt_xact_neighbors_done, sqt_xact_retried;
+sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_context, sqt_xact_note, sqt_xact_denied, sqt_xact_asks_range,
+    sqt_xact_not_kept, sqt_xact_not_taken, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages, sqt_xact_written,
+    sqt_xact_lookup, sqt_xact_collapsed, sqt_xact_ready, sqt_xact_tunnelled, sqt_xact_server_read, sqt_xact_server_1xx,
+    sqt_xact_held, sqt_xact_neighbor, sqt_xact_neighbors_asked, sqt_xact_neighbors_done, sqt_xact_retried;
 void sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 /* Closes what a loss left without an end. */
 void sqt_xact_give_up(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);

@@ -1664,7 +1664,7 @@ tunnels()
     Sqtrace::TunnelCopies(tunnel, true, "hello", 5);
     Sqtrace::TunnelCloses(tunnel, &request);
     expect("its end", "TUNNEL_END 5 7 1; PART_TUNNEL_HELD 0 8 2; PART_TUNNEL_UPLOAD 120 9 0; "
-                        "PART_TUNNEL_DOWNLOAD 0 0 0; ");
+                      "PART_TUNNEL_DOWNLOAD 0 0 0; ");
     sqt_groups = 0;
 }
 
@@ -1694,7 +1694,8 @@ rests_of_records()
                 Sqtrace::TunnelReads(tunnel, true);
             }
             expect_number(c.what, tunnel.restSince > 0, c.rest);
-            expect_number("bytes that came after waits", tunnel.restBytes > 0, !tunnel.notTls && step == 1 && c.size > 1);
+            expect_number("bytes that came after waits", tunnel.restBytes > 0,
+                          !tunnel.notTls && step == 1 && c.size > 1);
         }
 }
 

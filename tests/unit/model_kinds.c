@@ -715,25 +715,16 @@ all_connections_are_lost_alike(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(headers_are_sent_slowly),
-                                       SCRIPT_TEST(headers_are_whole),
-                                       SCRIPT_TEST(squid_does_not_read),
-                                       SCRIPT_TEST(nobody_is_accepted),
-                                       SCRIPT_TEST(little_is_not_accepted),
-                                       SCRIPT_TEST(ftp_is_accepted),
-                                       SCRIPT_TEST(the_longest_is_told),
-                                       SCRIPT_TEST(all_workers_are_asked),
-                                       SCRIPT_TEST(a_server_never_says_else),
-                                       SCRIPT_TEST(a_server_refuses_one_method),
-                                       SCRIPT_TEST(workers_have_caches),
-                                       SCRIPT_TEST(objects_are_purged),
-                                       SCRIPT_TEST(objects_are_not_taken),
-                                       SCRIPT_TEST(objects_are_not_kept),
-                                       SCRIPT_TEST(what_interfaces_answer),
-                                       SCRIPT_TEST(one_method_fails),
-                                       SCRIPT_TEST(an_outage_is_of_no_method),
-                                       SCRIPT_TEST(hosts_are_forged),
-                                       SCRIPT_TEST(fetched_as_it_was),
-                                       SCRIPT_TEST(all_connections_are_lost_alike)};
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(headers_are_sent_slowly),   SCRIPT_TEST(headers_are_whole),
+        SCRIPT_TEST(squid_does_not_read),       SCRIPT_TEST(nobody_is_accepted),
+        SCRIPT_TEST(little_is_not_accepted),    SCRIPT_TEST(ftp_is_accepted),
+        SCRIPT_TEST(the_longest_is_told),       SCRIPT_TEST(all_workers_are_asked),
+        SCRIPT_TEST(a_server_never_says_else),  SCRIPT_TEST(a_server_refuses_one_method),
+        SCRIPT_TEST(workers_have_caches),       SCRIPT_TEST(objects_are_purged),
+        SCRIPT_TEST(objects_are_not_taken),     SCRIPT_TEST(objects_are_not_kept),
+        SCRIPT_TEST(what_interfaces_answer),    SCRIPT_TEST(one_method_fails),
+        SCRIPT_TEST(an_outage_is_of_no_method), SCRIPT_TEST(hosts_are_forged),
+        SCRIPT_TEST(fetched_as_it_was),         SCRIPT_TEST(all_connections_are_lost_alike)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,15 +197,25 @@ slow_tunnels(void **state)
         struct moved slow;
         const char *cause, *culprit, *sentence; /* NULL: healthy */
     } cases[] = {
-        {{.first = 700 * MS}, "late_tunnels", "origin-1",
+        {{.first = 700 * MS},
+         "late_tunnels",
+         "origin-1",
          "Tunnels wait for the first bytes of origin-1: in 8 of 8 they come 700 ms after the client's."},
-        {{.first = 2 * SECOND, .held = 2 * SECOND, .pool = 2}, "held_tunnels", "delay pool 2",
+        {{.first = 2 * SECOND, .held = 2 * SECOND, .pool = 2},
+         "held_tunnels",
+         "delay pool 2",
          "Tunnels are held back by delay pool 2: in 8 of 8 Squid reads nothing from their servers for 2 s."},
-        {{.first = MS, .unsent = 3 * SECOND, .uploaded = 1000000}, "slow_uploads", "origin-1",
-         "What clients send through tunnels waits to be taken by origin-1: in 8 of 8 it waits 2 s longer than its bytes need "
+        {{.first = MS, .unsent = 3 * SECOND, .uploaded = 1000000},
+         "slow_uploads",
+         "origin-1",
+         "What clients send through tunnels waits to be taken by origin-1: in 8 of 8 it waits 2 s longer than its "
+         "bytes need "
          "at 1 MB/s."},
-        {{.first = MS, .rest = 6 * SECOND, .came = 1000000}, "slow_tunnels", "origin-1",
-         "What comes through tunnels is slow from origin-1: in 8 of 8 the rest of what the server had begun to send comes 5 s "
+        {{.first = MS, .rest = 6 * SECOND, .came = 1000000},
+         "slow_tunnels",
+         "origin-1",
+         "What comes through tunnels is slow from origin-1: in 8 of 8 the rest of what the server had begun to send "
+         "comes 5 s "
          "later than its bytes need at 1 MB/s."},
         {.slow = {.first = 100 * MS}},
         {.slow = {.first = MS, .rest = 2 * SECOND, .came = 2000000}},
@@ -253,8 +263,9 @@ late_tunnels(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(full_line), SCRIPT_TEST(slow_bodies), SCRIPT_TEST(silent_tunnels),
-                                       SCRIPT_TEST(who_closes_tunnels), SCRIPT_TEST(quiet_tunnels),
-                                       SCRIPT_TEST(slow_tunnels), SCRIPT_TEST(late_tunnels)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(full_line),      SCRIPT_TEST(slow_bodies),
+                                       SCRIPT_TEST(silent_tunnels), SCRIPT_TEST(who_closes_tunnels),
+                                       SCRIPT_TEST(quiet_tunnels),  SCRIPT_TEST(slow_tunnels),
+                                       SCRIPT_TEST(late_tunnels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,10 @@
 enum { ORIGIN_1 = 2, ORIGIN_2 };
 
 static int64_t now, server_waits; /* ns */
-static struct { int asked, open; uint64_t bytes; } range;
+static struct {
+    int asked, open;
+    uint64_t bytes;
+} range;
 
 /* So many requests, each of which fetches and gets so many bytes of an object of its own from a server, within a second. */
 static void
@@ -93,10 +96,11 @@ whole_for_ranges(void **state)
         assert_int_equal(found_count, 1);
         assert_string_equal(TEXT(0, cause), "whole_for_ranges");
         assert_string_equal(TEXT(0, culprit), "origin-1");
-        assert_string_equal(TEXT(0, sentence),
-                            "Squid fetched 1200 MB from origin-1 for 20 requests of ranges that asked for 20 MB and got "
-                            "the whole object (200): 97 % of all that it fetched was not asked for. 3 other requests of "
-                            "ranges got the range alone (206).");
+        assert_string_equal(
+            TEXT(0, sentence),
+            "Squid fetched 1200 MB from origin-1 for 20 requests of ranges that asked for 20 MB and got "
+            "the whole object (200): 97 % of all that it fetched was not asked for. 3 other requests of "
+            "ranges got the range alone (206).");
         assert_int_equal(NUMBER(0, waiting_s), 20 * (2 * MS * 59 / 60));
         assert_int_equal(NUMBER(0, requests), 20);
     }

@@ -34,18 +34,20 @@ static const struct slow_words {
               "delay_parameters: more bytes a second for that pool. delay_access: which requests are in it.",
               "sqtrace-dump --columns=time_s,xid,server,tunnel_ns,tunnel_held_ns,sent_bytes "
               "--where='tunnel_held_ns > 300ms' TRACE"},
-    [FIRST] = {"late_tunnels", "Tunnels wait for the first bytes of ", "they come ", " after the client's",
-               "In TLS that is its handshake. Ask that server without Squid (openssl s_client). If it is quick there, look "
-               "at the way from Squid to it.",
-               "sqtrace-dump --columns=time_s,xid,server,tunnel_first_ns --where='tunnel_first_ns > 300ms' TRACE"},
+    [FIRST] =
+        {"late_tunnels", "Tunnels wait for the first bytes of ", "they come ", " after the client's",
+         "In TLS that is its handshake. Ask that server without Squid (openssl s_client). If it is quick there, look "
+         "at the way from Squid to it.",
+         "sqtrace-dump --columns=time_s,xid,server,tunnel_first_ns --where='tunnel_first_ns > 300ms' TRACE"},
     [UPLOAD] = {"slow_uploads", "What clients send through tunnels waits to be taken by ", "it waits ",
                 " longer than its bytes need at 1 MB/s",
                 "That server, or the way to it. If tunnels to all servers are so: the line.",
                 "sqtrace-dump --columns=time_s,xid,server,tunnel_unsent_ns --where='tunnel_unsent_ns > 300ms' TRACE"},
-    [REST] = {"slow_tunnels", "What comes through tunnels is slow from ",
-              "the rest of what the server had begun to send comes ", " later than its bytes need at 1 MB/s",
-              "That server, or the way to it: ask it without Squid. If tunnels to all servers are so: the line.",
-              "sqtrace-dump --columns=time_s,xid,server,tunnel_rest_ns,sent_bytes --where='tunnel_rest_ns > 300ms' TRACE"},
+    [REST] =
+        {"slow_tunnels", "What comes through tunnels is slow from ",
+         "the rest of what the server had begun to send comes ", " later than its bytes need at 1 MB/s",
+         "That server, or the way to it: ask it without Squid. If tunnels to all servers are so: the line.",
+         "sqtrace-dump --columns=time_s,xid,server,tunnel_rest_ns,sent_bytes --where='tunnel_rest_ns > 300ms' TRACE"},
 };
 
 struct slow_name {
@@ -148,8 +150,9 @@ slow_tunnels_told(const struct slow_tunnels *t, enum slow_kind kind, const struc
     told->requests = n->slow;
     told->waiting = sqt_told_ns(n->slow_ns);
     sqt_human_time(each, n->slow_ns / (double)n->slow, " ", "us");
-    sqt_told_print(told->sentence, "%s%s: in %llu of %llu %s%s%s.", words->before, name, (unsigned long long)n->slow,
-                   (unsigned long long)n->count, words->what, each, words->after);
+    sqt_told_print(told->sentence, "%s%s: in %llu of %llu %s%s%s.", words->before,
+                   n == &t->all[kind] ? "servers" : name, (unsigned long long)n->slow, (unsigned long long)n->count,
+                   words->what, each, words->after);
     sqt_told_print(told->advice, "%s", words->advice);
     sqt_told_print(told->command, "%s", words->command);
 }
@@ -157,7 +160,8 @@ slow_tunnels_told(const struct slow_tunnels *t, enum slow_kind kind, const struc
 static void
 slow_tunnels_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
-    static const char *const all[KINDS] = {[FIRST] = "servers", [UPLOAD] = "line to servers", [REST] = "line to servers"};
+    static const char *const all[KINDS] = {
+        [FIRST] = "servers", [UPLOAD] = "line to servers", [REST] = "line to servers"};
     struct slow_tunnels *const t = state;
     (void)totals;
     sqt_when_sort(&t->when);

@@ -80,7 +80,7 @@ struct waste {
         uint64_t waited;        /* ns for bytes that nobody got */
         double fetched, sent;   /* bytes */
     } sums[WASTES];
-    double fetched;   /* all */
+    double fetched;    /* all */
     uint64_t answered; /* ranges that servers answered with the range alone */
     struct sqt_names servers;
     struct sqt_when when; /* series 1: all requests; then each kind's that waste */
@@ -200,10 +200,10 @@ waste_kind_of(const struct sqt_xact *xact)
     const int left = xact->outcome == SQT_OUTCOME_ABORTED && !(xact->flags & SQT_XACT_ERROR_PAGE);
     if (xact->flags & SQT_XACT_TUNNEL)
         return WASTES;
-    return left                                                            ? WASTE_LEFT
-           : xact->status == 206                                           ? WASTE_RANGES
+    return left                                                         ? WASTE_LEFT
+           : xact->status == 206                                        ? WASTE_RANGES
            : xact->status == 200 && sqt_xact_range(xact) != SQT_MISSING ? WASTE_WHOLE
-                                                                           : WASTES;
+                                                                        : WASTES;
 }
 
 static void

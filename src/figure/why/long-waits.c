@@ -53,7 +53,7 @@ static const struct long_waits_part {
 
 struct long_waits {
     uint64_t count, slow;
-    double ns, fetched;       /* of the slow: what they took, and bytes from servers */
+    double ns, fetched;  /* of the slow: what they took, and bytes from servers */
     double parts[PARTS]; /* ns */
     struct sqt_names names[KINDS];
 };
@@ -124,7 +124,8 @@ long_waits_what(const struct long_waits *l, char *text, size_t size)
     char rate[SQT_HUMAN_ROOM];
     for (unsigned part = 0; part < PARTS; ++part)
         most = l->parts[part] > l->parts[most] ? part : most;
-    const int used = snprintf(text, size, "%.0f %% of that is %s", 100 * l->parts[most] / l->ns, long_waits_parts[most].words);
+    const int used =
+        snprintf(text, size, "%.0f %% of that is %s", 100 * l->parts[most] / l->ns, long_waits_parts[most].words);
     if (most == BODIES)
         snprintf(text + used, size - (size_t)used, ", at %s/s",
                  sqt_human_bytes(rate, 1e9 * l->fetched / l->parts[most]));
@@ -140,7 +141,8 @@ long_waits_tell(void *state, const struct sqt_look_totals *totals, struct sqt_to
         return;
     long_waits_what(l, what, sizeof(what));
     long_waits_who(l, who, sizeof(who));
-    snprintf(text, sizeof(text), " But %llu requests, %.1f %%, take 1 s or longer (total_ns >= 1s), %s in the mean: %s.%s%s",
+    snprintf(text, sizeof(text),
+             " But %llu requests, %.1f %%, take 1 s or longer (total_ns >= 1s), %s in the mean: %s.%s%s",
              (unsigned long long)l->slow, 100 * (double)l->slow / (double)l->count,
              sqt_human_time(each, l->ns / (double)l->slow, " ", "us"), what, who, tolds->meant);
     snprintf(tolds->meant, sizeof(tolds->meant), "%.*s", (int)sizeof(tolds->meant) - 1, text);
@@ -154,7 +156,5 @@ long_waits_end(void *state)
         sqt_names_free(&l->names[kind]);
 }
 
-const struct sqt_look sqt_look_long_waits = {.size = sizeof(struct long_waits),
-                                             .request = long_waits_request,
-                                             .tell = long_waits_tell,
-                                             .end = long_waits_end};
+const struct sqt_look sqt_look_long_waits = {
+    .size = sizeof(struct long_waits), .request = long_waits_request, .tell = long_waits_tell, .end = long_waits_end};

@@ -34,17 +34,18 @@ static const struct not_taken_words {
                               "cache_dir, and maximum_object_size_in_memory."},
     [SQT_UNKEPT_TOO_SMALL] = {"not_kept", "minimum_object_size", "it is smaller than minimum_object_size",
                               "minimum_object_size: 0 KB keeps objects of all sizes."},
-    [SQT_UNKEPT_OPEN_FILES] = {"not_kept", "max_open_disk_fds",
-                               "Squid had more files of cache_dirs open than max_open_disk_fds allows",
-                               "max_open_disk_fds: more, or 0 for no limit. Each object that is read from a cache_dir or "
-                               "written to one keeps a file open, a slow download for as long as it lasts."},
+    [SQT_UNKEPT_OPEN_FILES] =
+        {"not_kept", "max_open_disk_fds", "Squid had more files of cache_dirs open than max_open_disk_fds allows",
+         "max_open_disk_fds: more, or 0 for no limit. Each object that is read from a cache_dir or "
+         "written to one keeps a file open, a slow download for as long as it lasts."},
     [SQT_UNKEPT_DESCRIPTORS] = {"not_kept", "max_filedescriptors", "too few descriptors were free",
                                 "max_filedescriptors: more, if ulimit -n allows it. client_idle_pconn_timeout, "
                                 "server_idle_pconn_timeout: close idle connections earlier."},
-    [NOT_TAKEN] = {"not_taken", "limits of cache_dir", "no cache_dir took it then, and it did not stay in memory",
-                   "cache_dir: min-size=, max-size= and no-store. minimum_object_size, and maximum_object_size before the "
-                   "cache_dir lines. A cache_dir takes nothing either while its disk has too much to do, or no room. "
-                   "cache_mem and maximum_object_size_in_memory: what stays in memory."},
+    [NOT_TAKEN] =
+        {"not_taken", "limits of cache_dir", "no cache_dir took it then, and it did not stay in memory",
+         "cache_dir: min-size=, max-size= and no-store. minimum_object_size, and maximum_object_size before the "
+         "cache_dir lines. A cache_dir takes nothing either while its disk has too much to do, or no room. "
+         "cache_mem and maximum_object_size_in_memory: what stays in memory."},
 };
 
 struct sizes {
@@ -105,8 +106,8 @@ not_taken_request(void *state, const struct sqt_xact *xact, const struct sqt_req
     if (sent->object == xact->object && sent->why && sent->end <= xact->begin && not_taken_is_miss(xact, fact))
         not_taken_add(&n->of[sent->why], xact, sqt_row_sum(fact->row, SQT_SERVER_TIME));
     if (xact->fetched > 0)
-        *sent = (struct not_taken_object){xact->object, xact->end,
-                                          xact->not_taken ? (unsigned)NOT_TAKEN : xact->not_kept};
+        *sent =
+            (struct not_taken_object){xact->object, xact->end, xact->not_taken ? (unsigned)NOT_TAKEN : xact->not_kept};
 }
 
 static void
