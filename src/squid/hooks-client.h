@@ -588,6 +588,8 @@ TunnelServerSent(Tunnel &tunnel, const char *data, const size_t size)
         tunnel.restBytes += size;
     AddSince(tunnel.restSince, tunnel.rest);
     RecordsAreRead(tunnel, data, size);
+    if (tunnel.notTls)
+        tunnel.rest = tunnel.restBytes = 0;
 }
 
 inline void
