@@ -215,7 +215,7 @@ slow_tunnels(void **state)
          "slow_tunnels",
          "origin-1",
          "What comes through tunnels is slow from origin-1: in 8 of 8 the rest of what the server had begun to send "
-         "comes 5 s "
+         "comes 5.00 s "
          "later than its bytes need at 1 MB/s."},
         {.slow = {.first = 100 * MS}},
         {.slow = {.first = MS, .rest = 2 * SECOND, .came = 2000000}},
