@@ -44,6 +44,12 @@ const struct sqt_named sqt_misses[SQT_MISSES_COUNT] = {
 #include "misses.def"
 };
 
+const struct sqt_named sqt_unkept[SQT_UNKEPTS] = {
+    {NULL, NULL},
+#define SQT_UNKEPT(NAME, name, doc) {#name, doc},
+#include "unkept.def"
+};
+
 const struct sqt_named sqt_sample_sources[SQT_SAMPLE_SOURCES] = {
 #define SQT_SAMPLE_SOURCE(SOURCE, text, doc) [SQT_SOURCE_##SOURCE] = {text, doc},
 #include "samples.def"

@@ -54,6 +54,7 @@ extern const struct sqt_event_info sqt_events[SQT_EVENTS];
 extern const struct sqt_named sqt_group_names[SQT_GROUPS_COUNT];
 extern const struct sqt_named sqt_stages[SQT_STAGES];
 extern const struct sqt_named sqt_misses[SQT_MISSES_COUNT]; /* the first has no name */
+extern const struct sqt_named sqt_unkept[SQT_UNKEPTS];      /* the first has no name */
 extern const struct sqt_named sqt_sample_sources[SQT_SAMPLE_SOURCES];
 extern const struct sqt_sample_info sqt_samples[SQT_SAMPLES];
 /* Stages in the order of the columns of the `requests` table. */

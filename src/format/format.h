@@ -239,6 +239,14 @@ enum sqt_wait_outcome {
 #define SQT_NOTE_NAME 32
 #define SQT_NOTE_VALUE 64
 
+/* aux of NOT_KEPT. */
+enum sqt_unkept {
+    SQT_UNKEPT_NONE, /* it is kept, may not be, or the trace does not say */
+#define SQT_UNKEPT(NAME, name, doc) SQT_UNKEPT_##NAME,
+#include "unkept.def"
+    SQT_UNKEPTS
+};
+
 /* Transactions that have no master transaction id yet carry a serial with this bit. */
 #define SQT_UNNAMED (UINT64_C(1) << 63)
 

@@ -7,12 +7,6 @@
 /* More calls than this are as many as that: sums of them stay numbers. */
 #define CALLS_MAX (UINT64_C(1) << 40)
 
-static int64_t
-calls_duration(const struct sqt_process_state *process, uint64_t ticks)
-{
-    return sqt_line_ns(&process->line, process->line.base_ticks + ticks) - process->line.base_ns;
-}
-
 void
 sqt_calls_some(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
@@ -25,8 +19,8 @@ sqt_calls_some(struct sqt_process_state *process, int64_t now, const struct sqt_
         .call = record->aux,
         .thread = record[1].aux,
         .count = record->id < CALLS_MAX ? record->id : CALLS_MAX,
-        .ns = stepped ? 0 : calls_duration(process, record->arg),
-        .longest_ns = stepped ? 0 : calls_duration(process, record[1].arg),
+        .ns = stepped ? 0 : sqt_ticks_ns(process, record->arg),
+        .longest_ns = stepped ? 0 : sqt_ticks_ns(process, record[1].arg),
     };
     process->consumer->calls(process->consumer->context, &row);
 }

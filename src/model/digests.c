@@ -27,12 +27,6 @@ const struct sqt_digest_word sqt_digest_results[SQT_DIGEST_RESULTS] = {
 
 /* ---- work ---- */
 
-static int64_t
-digests_duration(const struct sqt_process_state *process, uint64_t ticks)
-{
-    return sqt_line_ns(&process->line, process->line.base_ticks + ticks) - process->line.base_ns;
-}
-
 static void
 digests_tell(const struct sqt_process_state *process, const struct sqt_digest *digest)
 {
@@ -44,7 +38,7 @@ digests_tell(const struct sqt_process_state *process, const struct sqt_digest *d
 static struct sqt_digest
 digests_work(const struct sqt_process_state *process, int64_t now, enum sqt_digest_activity activity, uint64_t ticks)
 {
-    const int64_t busy = digests_duration(process, ticks);
+    const int64_t busy = sqt_ticks_ns(process, ticks);
     const int stepped = sqt_stepped_since(process, now - busy);
     return (struct sqt_digest){.origin = process->origin,
                                .activity = activity,

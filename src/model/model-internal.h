@@ -230,6 +230,14 @@ sqt_bytes(uint64_t bytes)
 /* Says, the first time, that there is no room for another thing of that kind. */
 void sqt_bound_met(struct sqt_process_state *process, enum sqt_open_kind kind, uint64_t open);
 
+/* A duration that a record has in ticks, as ns; not below 0. */
+static inline int64_t
+sqt_ticks_ns(const struct sqt_process_state *process, uint64_t ticks)
+{
+    const int64_t ns = sqt_line_ns(&process->line, process->line.base_ticks + ticks) - process->line.base_ns;
+    return ns < 0 ? 0 : ns;
+}
+
 /* How an I/O ended, from a field of kind IO_BYTES. */
 static inline enum sqt_outcome
 sqt_io_outcome(uint32_t io_bytes)
@@ -259,10 +267,10 @@ void sqt_forward_begins(struct sqt_process_state *process, struct sqt_xact *xact
 void sqt_forward_ends(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 
 /* xacts.c */
-sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_context, sqt_xact_note, sqt_xact_denied, sqt_xact_not_taken,
-    sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages, sqt_xact_written, sqt_xact_lookup, sqt_xact_collapsed,
-    sqt_xact_ready, sqt_xact_tunnelled, sqt_xact_server_read, sqt_xact_server_1xx, sqt_xact_held, sqt_xact_neighbor,
-    sqt_xact_neighbors_asked, sqt_xact_neighbors_done, sqt_xact_retried;
+sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_context, sqt_xact_note, sqt_xact_denied, sqt_xact_asks_range,
+    sqt_xact_not_kept, sqt_xact_not_taken, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages, sqt_xact_written,
+    sqt_xact_lookup, sqt_xact_collapsed, sqt_xact_ready, sqt_xact_tunnelled, sqt_xact_server_read, sqt_xact_server_1xx,
+    sqt_xact_held, sqt_xact_neighbor, sqt_xact_neighbors_asked, sqt_xact_neighbors_done, sqt_xact_retried;
 void sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 /* Closes what a loss left without an end. */
 void sqt_xact_give_up(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);

@@ -120,9 +120,10 @@ struct sqt_xact {
     int64_t read_parts[SQT_IO_PARTS]; /* ns of the blocks that it waited for */
     uint64_t object;                  /* 0 without a look-up */
     int64_t size, sent;               /* bytes */
-    int64_t fetched;                  /* bytes read from servers until it ended */
-    int64_t read_last;                /* when the last of them were; SQT_MISSING: there are none */
-    int reply_source;                 /* enum sqt_reply_source of the last reply that was ready, -1: none was */
+    int64_t range;   /* bytes that it asks for with Range, or with range_open where they begin; SQT_MISSING: no Range */
+    int64_t fetched; /* bytes read from servers until it ended */
+    int64_t read_last;      /* when the last of them were; SQT_MISSING: there are none */
+    int reply_source;       /* enum sqt_reply_source of the last reply that was ready, -1: none was */
     uint32_t server;        /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
     int reused;             /* -1: no server connection, 0: new, 1: reused */
     uint32_t miss;          /* enum sqt_miss */
@@ -131,9 +132,19 @@ struct sqt_xact {
     uint32_t failed_server; /* definition; of the last try after which another followed; UINT32_MAX if unknown */
     unsigned char failed_answered; /* bytes came in that try, or a whole reply, which Squid did not hand on */
     unsigned char failed_reused;   /* that try was on a kept connection, and nothing came */
-    unsigned char not_taken;       /* no cache_dir took the object that it fetched, though it may be stored */
-    unsigned char tls_before;      /* client_tls was before begin */
-    unsigned char put_off;         /* Squid put off accepts in accept_wait */
+    int64_t tunnel_first;  /* ns from the client's first bytes to the server's; SQT_MISSING: none came, or not known */
+    int64_t tunnel_held;   /* ns in which tunnel_pool, a delay pool, let nothing come from the server */
+    int64_t tunnel_unsent; /* ns in which bytes of the client waited for the server to take them */
+    int64_t
+        tunnel_uploaded; /* bytes that the client sent; SQT_MISSING if not known, as the ones above and below are then */
+    int64_t tunnel_rest; /* ns in which Squid waited for the rest of TLS records from the server */
+    int64_t tunnel_came; /* bytes that came then */
+    uint32_t tunnel_pool;
+    unsigned char not_kept;    /* enum sqt_unkept: why nothing is kept of the object that it fetched */
+    unsigned char range_open;  /* its range goes to the end of the object */
+    unsigned char not_taken;   /* no cache_dir took the object that it fetched, though it may be stored */
+    unsigned char tls_before;  /* client_tls was before begin */
+    unsigned char put_off;     /* Squid put off accepts in accept_wait */
     unsigned char turned_away; /* unparsed, and its begin is in the pass of the event loop that read the last bytes */
     unsigned char of_log; /* all that is known of it is a line of access.log: not stages, nor what is not in lines */
     unsigned char handshake_mute; /* for the model: no byte came in it, of a CONNECT that is bumped */
@@ -185,6 +196,21 @@ static inline int
 sqt_xact_got_error(const struct sqt_xact *xact)
 {
     return xact->status >= 500 && !(xact->flags & SQT_XACT_TUNNEL);
+}
+
+/* Bytes that it asks for with Range, of the object that it got; SQT_MISSING: it has no Range, or that is not known, as of
+ * a part (206) that goes to the end. */
+static inline int64_t
+sqt_xact_range(const struct sqt_xact *xact)
+{
+    const int whole = xact->status == 200 && xact->size != SQT_MISSING;
+    if (xact->range == SQT_MISSING || (xact->range_open && !whole))
+        return SQT_MISSING;
+    if (!whole)
+        return xact->range;
+    const int64_t rest = xact->size - (xact->range_open ? xact->range : 0);
+    const int64_t most = xact->range_open ? INT64_MAX : xact->range;
+    return rest < 0 ? 0 : rest < most ? rest : most;
 }
 
 /* The wait of a transaction for the reply that another one, its leader, fetches. */

@@ -79,7 +79,9 @@ xacts_make(struct sqt_process_state *process, uint64_t id, int64_t begin)
     xact->reply_charged = SQT_MISSING;
     xact->neighbor = xact->method = xact->tag = xact->server = xact->listener = xact->dir = xact->failed_server =
         UINT32_MAX;
-    xact->size = xact->sent = SQT_MISSING;
+    xact->size = xact->sent = xact->range = SQT_MISSING;
+    xact->tunnel_first = xact->tunnel_held = xact->tunnel_unsent = xact->tunnel_uploaded = xact->tunnel_rest =
+        xact->tunnel_came = SQT_MISSING;
     xact->reply_source = -1;
     xact->reused = -1;
     xact->epoch = process->epoch;
@@ -167,6 +169,18 @@ sqt_xact_denied(struct sqt_process_state *process, int64_t now, const struct sqt
 }
 
 void
+sqt_xact_asks_range(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now;
+    (void)more;
+    struct sqt_xact *const xact = xacts_find(process, record->id);
+    if (!xact)
+        return;
+    xact->range = sqt_bytes(record->arg);
+    xact->range_open = record->aux & 1;
+}
+
+void
 sqt_xact_not_taken(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now;
@@ -174,6 +188,16 @@ sqt_xact_not_taken(struct sqt_process_state *process, int64_t now, const struct 
     struct sqt_xact *const xact = record->aux ? xacts_find(process, record->id) : NULL;
     if (xact)
         xact->not_taken = 1;
+}
+
+void
+sqt_xact_not_kept(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now;
+    (void)more;
+    struct sqt_xact *const xact = xacts_find(process, record->id);
+    if (xact)
+        xact->not_kept = record->aux < SQT_UNKEPTS ? (unsigned char)record->aux : SQT_UNKEPT_NONE;
 }
 
 static void
@@ -239,10 +263,24 @@ void
 sqt_xact_tunnelled(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now;
-    (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
-    if (xact && record->aux)
+    if (!xact)
+        return;
+    if (record->aux)
         xact->cut_off = SQT_OUTCOME_TIMEOUT;
+    if (record->arg)
+        xact->tunnel_first = sqt_ticks_ns(process, record->arg);
+    for (unsigned i = 1; i <= more; ++i)
+        if (record[i].event == SQT_EV_PART_TUNNEL_HELD) {
+            xact->tunnel_held = sqt_ticks_ns(process, record[i].arg);
+            xact->tunnel_pool = record[i].aux;
+        } else if (record[i].event == SQT_EV_PART_TUNNEL_UPLOAD) {
+            xact->tunnel_uploaded = sqt_bytes(record[i].id);
+            xact->tunnel_unsent = sqt_ticks_ns(process, record[i].arg);
+        } else if (record[i].event == SQT_EV_PART_TUNNEL_DOWNLOAD) {
+            xact->tunnel_came = sqt_bytes(record[i].id);
+            xact->tunnel_rest = sqt_ticks_ns(process, record[i].arg);
+        }
 }
 
 void

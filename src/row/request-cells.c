@@ -140,6 +140,12 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
     CELL(longest_stage).text = unknown || x->of_log ? NULL : longest_stage(x);
     CELL(dir).number = unknown || x->dir == UINT32_MAX ? SQT_CELL_MISSING : (int64_t)x->dir;
     CELL(trace_flags).number = x->context ? (int64_t)x->context->flags : SQT_CELL_MISSING;
+    CELL(range_bytes).number = sqt_xact_range(x);
+    CELL(tunnel_first_ns).number = x->tunnel_first;
+    CELL(tunnel_held_ns).number = x->tunnel_held;
+    CELL(tunnel_unsent_ns).number = x->tunnel_unsent;
+    CELL(tunnel_rest_ns).number = x->tunnel_rest;
+    CELL(not_kept).text = sqt_unkept[x->not_kept].name;
     CELL(denied_by).text = x->denied_by ? sqt_origin_text(x->origin, SQT_DEF_ACL, x->denied_by) : NULL;
     CELL(outcome).text = sqt_outcome_names[ended && is_error(x, class) ? SQT_OUTCOME_ERROR : x->outcome];
     log_cells(row, x->logged);

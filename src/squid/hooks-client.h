@@ -158,11 +158,32 @@ CalloutsBegin(Http &http)
         Open(http, AccessIsOpen, SQT_EV_ACCESS_BEGIN, 0, 0);
 }
 
+/// Several parts count together.  One that goes to the end of the object is as large as the object is, which is not known
+/// yet.
+template <class Range>
+__attribute__((noinline, cold)) void
+EmitRange(const uint64_t xact, const Range &range)
+{
+    uint64_t bytes = 0, from = UINT64_MAX;
+    for (const auto *const part : range.specs) {
+        if (part->length >= 0)
+            bytes += static_cast<uint64_t>(part->length);
+        else if (static_cast<uint64_t>(part->offset) < from)
+            from = static_cast<uint64_t>(part->offset);
+    }
+    const bool open = from != UINT64_MAX;
+    sqt_emit(SQT_EV_RANGE, xact, open ? from : bytes, open);
+    StayOnStack();
+}
+
+/// the request is checked, and its header was read
 template <class Http>
 inline void
 CalloutsEnd(Http &http)
 {
     Close(http, AccessIsOpen, SQT_EV_ACCESS_END, 0, 0);
+    if (sqt_on(SQT_GROUP_CLIENT) && __builtin_expect(http.request->range != nullptr, 0))
+        EmitRange(XactOfClient(http), *http.request->range);
 }
 
 /// a helper is asked: url_rewrite_program, or store_id_program
@@ -480,28 +501,194 @@ BareReplyIsWritten(const RequestPointer &request, const size_t size, const Flag 
 
 /* ---- tunnels ---- */
 
+/// what sqtrace keeps in each TunnelStateData; times are ticks, 0: none
+struct Tunnel {
+    bool open = false;        ///< its trace says that bytes may flow
+    bool timesOut = false;    ///< a time-out ends it
+    bool clientSpoke = false; ///< the client sent bytes
+    uint32_t pool = 0;        ///< the delay pool that held it back last
+    uint64_t asked = 0;       ///< when the server got the client's first bytes; before, when the tunnel opened
+    uint64_t answered = 0;    ///< from then until the server's first bytes
+    uint64_t heldSince = 0;   ///< Squid reads no more from the server, because of its pool
+    uint64_t held = 0;        ///< how long it did not, in all
+    uint64_t unsentSince = 0; ///< bytes wait for the server to take them
+    uint64_t unsent = 0;      ///< how long bytes did, in all
+    uint64_t uploaded = 0;    ///< bytes that the client sent
+    bool notTls = false;      ///< what the server sends are no TLS records
+    uint8_t headerSize = 0;   ///< bytes that are known of the header of the next record
+    uint8_t header[5];        ///< these bytes
+    uint32_t recordLeft = 0;  ///< bytes of the present record that are still to come
+    uint64_t restSince = 0;   ///< Squid waits for the rest of a record
+    uint64_t rest = 0;        ///< how long it did, in all
+    uint64_t restBytes = 0;   ///< bytes that came after such waits
+};
+
 /// http may be gone (a CbcPointer)
 template <class RequestPointer, class HttpPointer, class ConnectionPointer>
 inline void
-TunnelOpens(bool &open, const RequestPointer &request, const HttpPointer &http, const ConnectionPointer &server)
+TunnelOpens(Tunnel &tunnel, const RequestPointer &request, const HttpPointer &http, const ConnectionPointer &server)
 {
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
-    open = true;
+    tunnel.open = true;
+    tunnel.asked = sqt_read_clock(sqt_clock);
     if (http.valid())
         http->sqtrace.flags |= SQT_XACT_TUNNEL;
     sqt_emit(SQT_EV_TUNNEL_BEGIN, XactOf(request), ConnOf(server), 0);
 }
 
+/// adds a time that is over, if it had begun
+inline void
+AddSince(uint64_t &since, uint64_t &all)
+{
+    if (since)
+        all += sqt_read_clock(sqt_clock) - since;
+    since = 0;
+}
+
+/// The header of a record is known as far as it goes: its type, version and length.  The largest record of TLS 1.2 has 2 KB
+/// more than 16 KB.
+inline void
+RecordHeaderGrows(Tunnel &tunnel)
+{
+    const uint8_t *const header = tunnel.header;
+    tunnel.notTls = header[0] < 20 || header[0] > 24 || (tunnel.headerSize > 1 && header[1] != 3);
+    if (tunnel.headerSize < sizeof(tunnel.header))
+        return;
+    tunnel.headerSize = 0;
+    tunnel.recordLeft = static_cast<uint32_t>(header[3]) << 8 | header[4];
+    if (tunnel.recordLeft > 18432)
+        tunnel.notTls = true;
+}
+
+/// Follows the TLS records that the server sends.  One that has begun and is not whole says that more is under way, which no
+/// idle tunnel has.
+inline void
+RecordsAreRead(Tunnel &tunnel, const char *data, size_t size)
+{
+    while (size && !tunnel.notTls) {
+        const size_t part = tunnel.recordLeft < size ? tunnel.recordLeft : size;
+        tunnel.recordLeft -= static_cast<uint32_t>(part);
+        data += part;
+        size -= part;
+        if (!size)
+            break;
+        tunnel.header[tunnel.headerSize++] = static_cast<uint8_t>(*data++);
+        --size;
+        RecordHeaderGrows(tunnel);
+    }
+}
+
+inline void
+TunnelServerSent(Tunnel &tunnel, const char *data, const size_t size)
+{
+    if (!tunnel.answered)
+        tunnel.answered = sqt_read_clock(sqt_clock) - tunnel.asked;
+    if (tunnel.restSince)
+        tunnel.restBytes += size;
+    AddSince(tunnel.restSince, tunnel.rest);
+    RecordsAreRead(tunnel, data, size);
+    if (tunnel.notTls)
+        tunnel.rest = tunnel.restBytes = 0;
+}
+
+inline void
+TunnelClientSent(Tunnel &tunnel, const size_t size)
+{
+    tunnel.unsentSince = sqt_read_clock(sqt_clock);
+    if (!tunnel.clientSpoke && !tunnel.answered)
+        tunnel.asked = tunnel.unsentSince;
+    tunnel.clientSpoke = true;
+    tunnel.uploaded += size;
+}
+
+/// bytes came from one end, and go to the other
+inline void
+TunnelCopies(Tunnel &tunnel, const bool fromServer, const char *data, const size_t size)
+{
+    if (!tunnel.open)
+        return;
+    if (fromServer)
+        TunnelServerSent(tunnel, data, size);
+    else
+        TunnelClientSent(tunnel, size);
+}
+
+/// the server has taken all that the client sent so far
+inline void
+TunnelServerTookAll(Tunnel &tunnel)
+{
+    AddSince(tunnel.unsentSince, tunnel.unsent);
+}
+
+/// the pool of what is read from that end; 0: none
+template <class End>
+inline auto
+PoolOfTunnel(const End &end, int) -> decltype(static_cast<uint32_t>(end.delayId.pool()))
+{
+    return end.delayId.pool();
+}
+
+/// a Squid without delay pools
+template <class End>
+inline uint32_t
+PoolOfTunnel(const End &, long)
+{
+    return 0;
+}
+
+/// a delay pool lets nothing be read from that end
+template <class End>
+inline void
+TunnelIsHeldBack(Tunnel &tunnel, const End &end)
+{
+    if (!tunnel.open || tunnel.heldSince)
+        return;
+    tunnel.heldSince = sqt_read_clock(sqt_clock);
+    tunnel.pool = PoolOfTunnel(end, 0);
+}
+
+/// Squid waits for bytes from an end that no pool holds back
+inline void
+TunnelReads(Tunnel &tunnel, const bool fromServer)
+{
+    if (!tunnel.open || !fromServer)
+        return;
+    AddSince(tunnel.heldSince, tunnel.held);
+    if (!tunnel.notTls && (tunnel.recordLeft || tunnel.headerSize))
+        tunnel.restSince = sqt_read_clock(sqt_clock);
+}
+
 template <class RequestPointer>
 inline void
-TunnelCloses(bool &open, const RequestPointer &request, const bool timedOut)
+TunnelCloses(Tunnel &tunnel, const RequestPointer &request)
 {
-    if (!open)
+    if (!tunnel.open)
         return;
-    open = false;
-    if (sqt_on(SQT_GROUP_CLIENT))
-        sqt_emit(SQT_EV_TUNNEL_END, XactOf(request), 0, timedOut);
+    tunnel.open = false;
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    AddSince(tunnel.heldSince, tunnel.held);
+    AddSince(tunnel.unsentSince, tunnel.unsent);
+    AddSince(tunnel.restSince, tunnel.rest);
+    sqt_record unit[4];
+    unit[0].event = SQT_EV_TUNNEL_END;
+    unit[0].id = XactOf(request);
+    unit[0].arg = tunnel.answered;
+    unit[0].aux = tunnel.timesOut;
+    unit[1].event = SQT_EV_PART_TUNNEL_HELD;
+    unit[1].id = 0;
+    unit[1].arg = tunnel.held;
+    unit[1].aux = tunnel.pool;
+    unit[2].event = SQT_EV_PART_TUNNEL_UPLOAD;
+    unit[2].id = tunnel.uploaded;
+    unit[2].arg = tunnel.unsent;
+    unit[2].aux = 0;
+    unit[3].event = SQT_EV_PART_TUNNEL_DOWNLOAD;
+    unit[3].id = tunnel.restBytes;
+    unit[3].arg = tunnel.rest;
+    unit[3].aux = 0;
+    sqt_emit_unit(unit, 4);
 }
 
 /* ---- the end of a transaction ---- */
@@ -550,7 +737,7 @@ TransactionEnds(Http &http, const Entry *entry)
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
     if (http.sqtrace.open) {
-        CalloutsEnd(http);
+        Close(http, AccessIsOpen, SQT_EV_ACCESS_END, 0, 0);
         RewriterAnswers(http, false);
         RewriterAnswers(http, true);
         Close(http, AdaptationIsOpen, SQT_EV_ADAPT_END, 0, RequestMessage);

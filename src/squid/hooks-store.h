@@ -206,6 +206,16 @@ SwapOutIsRefused(const Entry &entry, const ContextPointer &context)
         SwapIsRefused(XactThatBrings(entry, context), entry.swap_dirn, true);
 }
 
+/// An entry that may be stored will not be.  why: enum sqt_unkept
+template <class Entry, class ContextPointer>
+__attribute__((noinline, cold)) void
+EntryIsNotKept(const Entry &entry, const uint32_t why, const ContextPointer &context)
+{
+    if (sqt_on(SQT_GROUP_STORE))
+        sqt_emit(SQT_EV_NOT_KEPT, XactThatBrings(entry, context), 0, why);
+    StayOnStack();
+}
+
 template <class Sio>
 inline void
 BlockIsAskedFor(const Sio &sio, const int64_t offset, const size_t size)

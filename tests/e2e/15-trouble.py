@@ -110,6 +110,41 @@ cache_dir ufs {folder}/cache-large-1 64 4 16 min-size=100000
     check_pairs(env, squid.directory)
 
 
+def not_kept(env):
+    """Objects of which Squid keeps nothing, and why."""
+    origin = Origin(env)
+    squid = Squid(env, trace="", dns=origin.host, lines="""
+cache_mem 8 MB
+minimum_object_size 1 KB
+maximum_object_size 50 KB
+maximum_object_size_in_memory 50 KB
+max_open_disk_fds 1
+cache_dir ufs {folder}/cache-one-1 64 4 16
+""")
+    squid.write_conf()
+    run(squid.command("-z", "--foreground"), 60)
+    squid.start()
+
+    def one(n):
+        """Two that keep a file open each, and one that comes meanwhile."""
+        with Client(squid.client_address()) as client:
+            time.sleep(0 if n < 2 else 0.8)
+            more = {"parts": 10, "gap": 150} if n < 2 else {}
+            client.request(origin.url("file%d" % n, size=40000, **more), "file%d" % n)
+    with Client(squid.client_address()) as client:
+        for tag, size in (("kept", 9000), ("large", 60000), ("small", 500)):
+            client.request(origin.url(tag, size=size), tag)
+        client.request(origin.url("private", size=60000, cc="no-store"), "private")
+    at_once(3, one)
+    time.sleep(0.3)
+    squid.stop()
+    found = rows.check_run(env, squid)
+    why = {r["xid"]: r["not_kept"] for r in dump.table(env, squid.directory, "requests", "--columns=xid,not_kept")}
+    for tag, wanted in (("kept", "-"), ("large", "too_large"), ("small", "too_small"), ("private", "-"), ("file0", "-"),
+                        ("file1", "-"), ("file2", "open_files")):
+        env.equal(why[found[tag][1]["xid"]], wanted, "why nothing is kept of " + tag)
+
+
 def crowd_revalidates(env):
     """Several want the same stale object: one revalidates it, the others follow."""
     origin = Origin(env)
@@ -135,5 +170,6 @@ def crowd_revalidates(env):
 TESTS = [
     ("followers of a revalidation", crowd_revalidates, 40),
     ("objects that no cache_dir takes", no_place, 40),
+    ("objects of which nothing is kept", not_kept, 40),
     ("trouble: refused and broken files, followers, rotation; what begins ends, ids are there", trouble, 90),
 ]

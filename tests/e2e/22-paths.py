@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Paths that a request can take besides hit and miss: each has its row, its class and outcome, and its time."""
 
+import os
 import socket
+import threading
 import time
 
 from lib import dump, rows, versions
@@ -272,6 +274,128 @@ def chunked_bodies(env):
         rows.check_stage(env, found[tag][1], "client_body_ns", wanted, 5 * MS, tag)
 
 
+PAUSE = 0.4
+UPLOAD = b"u" * 12000000  # more than sockets hold
+
+
+def slow_server(listener, slept):
+    """Is late with its first bytes, pauses in the middle of a TLS record, and takes an upload late; pauses between two whole
+    records and before the end do not count."""
+    def pause(what):
+        begin = time.monotonic_ns()
+        time.sleep(PAUSE)
+        slept[what] = slept.get(what, 0) + time.monotonic_ns() - begin
+    server, _ = listener.accept()
+    with server:
+        server.recv(100)
+        pause("first")
+        server.sendall(b"\x16\x03\x03\0\x04abcd")
+        pause("idle")
+        server.sendall(b"\x17\x03\x03\x10\0" + b"x" * 2096)
+        pause("rest")
+        server.sendall(b"x" * 2000)
+        pause("unsent")
+        left = len(UPLOAD)
+        while left > 0:
+            left -= len(server.recv(100000))
+        server.sendall(b"\x17\x03\x03\0\x01a")
+
+
+@first
+def through_tunnels(env):
+    """What TUNNEL_END knows of what went through: as the server slept, and as a delay pool held back."""
+    origin = Origin(env)
+    squid = Squid(env, trace="", dns=origin.host, lines="""
+acl held port %d
+delay_pools 1
+delay_class 1 1
+delay_parameters 1 40000/40000
+delay_access 1 allow held
+delay_access 1 deny all
+""" % origin.echo_port).start()
+    slept, listener = {}, socket.create_server((origin.host, 0))
+    env.on_close(listener.close)
+    serves = threading.Thread(target=slow_server, args=(listener, slept), daemon=True)
+    serves.start()
+    with Client(squid.client_address()) as client:
+        client.send(client.head("CONNECT", "%s:%d" % listener.getsockname(), "slow"))
+        env.equal(client.receive("CONNECT").status, 200, "status of the slow tunnel")
+        time.sleep(PAUSE)  # the server does not wait for its client before it says something
+        client.send(b"hello")
+        client.take(9 + 5 + 2096 + 2000)
+        client.send(UPLOAD)
+        client.take(6)
+        time.sleep(PAUSE)
+    serves.join(30)
+    with Client(squid.client_address()) as client:
+        _, echoed = client.tunnel("%s:%d" % (origin.host, origin.echo_port), "held", sizes=(100000,))
+        env.equal(echoed, 100000, "bytes that came back")
+    time.sleep(0.2)
+    squid.stop()
+    found = rows.check_run(env, squid)
+    columns = ("first", "held", "unsent", "rest")
+    asked = {r["xid"]: r for r in dump.table(env, squid.directory, "requests", "--columns=xid," +
+                                             ",".join("tunnel_%s_ns" % column for column in columns))}
+    row = asked[found["slow"][1]["xid"]]
+    for column, wanted in (("first", slept["first"]), ("held", 0), ("unsent", slept["unsent"]), ("rest", slept["rest"])):
+        got = int(row["tunnel_%s_ns" % column])
+        late = 150 * MS if column == "unsent" else 20 * MS  # what was sent before the pause waits, and the rest needs its time
+        env.check(-50 * MS < got - wanted < late + env.held.during(found["slow"][1]), "tunnel_%s_ns is %.0f ms, and the server slept %.0f"
+                  % (column, got / MS, wanted / MS))
+    held = int(asked[found["held"][1]["xid"]]["tunnel_held_ns"])
+    env.check(1000 * MS < held < found["held"][1].ns("tunnel_ns"), "of 100 KB at 40 KB/s a pool held back %.0f ms" % (held / MS))
+    pools = dump.table(env, squid.directory, "events", "--where=event == PART_TUNNEL_HELD and arg > 0")
+    env.equal([r["aux"] for r in pools], ["1"], "pools of PART_TUNNEL_HELD")
+
+
+def bytes_of(field, size):
+    """Of a field Range in access.log, and the size of the object: (how many bytes it asks for, how RANGE says that)."""
+    total, begins = 0, []
+    for part in field[len("bytes="):].split(","):
+        first, last = part.split("-")
+        total += int(last) if not first else (int(last) if last else size - 1) - int(first) + 1
+        begins += [int(first)] if not last else []
+    return total, (begins[0], 1) if begins else (total, 0)
+
+
+def ranges(env):
+    """What clients ask for with Range, as access.log has the field; the server ignores it, and the cache does not."""
+    origin = Origin(env)
+    squid = Squid(env, trace="", dns=origin.host)
+    squid.lines = "logformat ranges %master_xaction %{Range}>h %>Hs\naccess_log stdio:{folder}/ranges.log logformat=ranges"
+    squid.start()
+    size = 5000
+    stored = origin.url("stored", size=size)
+    with Client(squid.client_address()) as client:
+        client.request(stored, "whole")
+        for n, field in enumerate(("10-19", "900-", "-50", "0-", "0-9,100-119", "0-9,4000-")):
+            for url, status in ((origin.url("other%d" % n, size=size, cc="no-store"), 200), (stored, 206)):
+                got = client.request(url, "range%d-%d" % (n, status), headers=["Range: bytes=" + field])
+                env.equal(got.status, status, "status of " + field)
+        client.request(origin.url("bad", size=size), "bad", headers=["Range: cows=1-2"])
+        client.request(origin.url("post"), "post", "POST", headers=["Range: bytes=1-2"])
+    squid.stop()
+    found = rows.check_run(env, squid)
+    events = {r["id"]: (int(r["arg"]), int(r["aux"])) for r in dump.table(env, squid.directory, "events",
+                                                                         "--where=event == RANGE")}
+    asked = {r["xid"]: r["range_bytes"] for r in dump.table(env, squid.directory, "requests", "--columns=xid,range_bytes")}
+    with open(os.path.join(squid.folder, "ranges.log")) as log:
+        lines = [line.split() for line in log]
+    env.equal(len(lines), 15, "lines of the log of ranges")
+    wholes = 0
+    for xid, field, status in lines:
+        if not field.startswith("bytes=") or xid == found["post"][1]["xid"]:
+            env.equal((events.get(xid), asked[xid]), (None, "-"), "range of a request with %s" % field)
+            continue
+        total, wanted = bytes_of(field, size)
+        known = status == "200" or not wanted[1]
+        wholes += status == "200"
+        env.equal(events.get(xid), wanted, "RANGE of " + field)
+        env.equal(asked[xid], str(total) if known and wanted[1] == 0 else str(size - wanted[0]) if known else "-",
+                  "range_bytes of %s, status %s" % (field, status))
+    env.check(wholes >= 6, "%d of 6 ranges were answered with all by the server" % wholes)
+
+
 TESTS = [
     ("replies that Squid makes itself: class, outcome, method, one reply", own_replies, 60),
     ("a delay pool", held_back, 60),
@@ -280,4 +404,6 @@ TESTS = [
     ("both families", two_families, 40),
     ("pinned connections", pinned, 40),
     ("chunked bodies that end late or break", chunked_bodies, 40),
+    ("ranges that clients ask for", ranges, 40),
+    ("what goes through tunnels", through_tunnels, 40),
 ]

@@ -64,6 +64,10 @@ SILENT = {
     "RequestHeaderIsMade": "sends a span of Squid's own to the server: 48",
     "AccessIsDenied": "emits DENIED, with the ACL, where compilers do not always tell its line: 22",
     "SettingsAreTold": "gives the trace the settings that table whatif needs: 54",
+    "TunnelCopies": "gives TUNNEL_END and its parts their times: 22, what goes through tunnels",
+    "TunnelServerTookAll": "gives PART_TUNNEL_UPLOAD its time: 22, what goes through tunnels",
+    "TunnelIsHeldBack": "gives PART_TUNNEL_HELD its time: 22, what goes through tunnels",
+    "TunnelReads": "gives PART_TUNNEL_HELD and PART_TUNNEL_DOWNLOAD their times: 22, what goes through tunnels",
     "NameServerSpeaks": "gives QUERY_END its outcome: 37, a late answer is first",
 }
 

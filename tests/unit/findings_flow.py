@@ -160,6 +160,28 @@ def closed_tunnels(trace, finding):
     return dict(its, waiting_s=0)
 
 
+def slow_tunnel(trace, finding):
+    """Tunnels that wait for 300 ms or longer, for what a pool, the server's first bytes, or its taking of uploads takes."""
+    pools, uploaded, came, last = {}, {}, {}, {}
+    for row in trace.events("TUNNEL_END", "PART_TUNNEL_HELD", "PART_TUNNEL_UPLOAD", "PART_TUNNEL_DOWNLOAD"):
+        if row["event"] == "TUNNEL_END":
+            last[row["ring"]] = row["ring"], row["id"]
+        elif row["event"] == "PART_TUNNEL_HELD":
+            pools[last[row["ring"]]] = "delay pool " + row["aux"]
+        else:
+            (uploaded if row["event"] == "PART_TUNNEL_UPLOAD" else came)[last[row["ring"]]] = number(row["id"])
+
+    def waits(r):
+        held = r.ns("tunnel_held")
+        return {"held_tunnels": held, "late_tunnels": r.ns("tunnel_first") - held if r.has("tunnel_first") else 0,
+                "slow_tunnels": r.ns("tunnel_rest") - came.get(r.key, 0) * SECOND // RATE,
+                "slow_uploads": r.ns("tunnel_unsent") - uploaded.get(r.key, 0) * SECOND // RATE}[finding["cause"]]
+    its = [r for r in trace.requests if r.tunnel and waits(r) >= 300 * MS and
+           finding["culprit"] in (r.row["server"], pools.get(r.key), "servers", "line to servers")]
+    tunnels = [r for r in trace.requests if r.tunnel and r.key in pools]
+    return harm(trace, sum(waits(r) for r in its), len(its), share=False, when=spell(trace, its, tunnels))
+
+
 # ---- who is asked ----
 
 def asked(trace, finding):
@@ -430,14 +452,21 @@ def hanging(trace, finding):
 
 # ---- what the cache has, or has not ----
 
-def not_taken(trace, _):
-    """Objects that no cache_dir took when they were fetched, and that are fetched again."""
+UNKEPT = {"1": "maximum_object_size", "2": "minimum_object_size", "3": "max_open_disk_fds", "4": "max_filedescriptors"}
+
+
+def not_taken(trace, finding):
+    """Objects of which nothing was kept when they were fetched, and that are fetched again."""
     refused = {(row["ring"], row["id"]) for row in trace.events("SWAP_REFUSED") if row["aux"] == "1"}
+    unkept = {(row["ring"], row["id"]): UNKEPT.get(row["aux"]) for row in trace.events("NOT_KEPT")}
+    if finding["cause"] == "not_kept":
+        refused = {key for key, why in unkept.items() if why == finding["culprit"] and key not in refused}
     came, sent, its = fetched(trace), {}, []
     for r in trace.requests:
         if r.row["object"] == "-" or r.row["outcome"] != "complete":
             continue
-        if r.row["miss_reason"] == "absent" and r.row["class"] in ("miss", "refresh_miss") and r.row["size_bytes"] != "-" and \
+        absent = r.row["miss_reason"] == "absent" or (r.row["miss_reason"] == "uncacheable" and unkept.get(r.key))
+        if absent and r.row["class"] in ("miss", "refresh_miss") and r.row["size_bytes"] != "-" and \
                 sent.get(r.row["object"], r.begin + 1) <= r.begin:
             its.append(r)
         if came.get(r.key, 0) > 0:
@@ -461,9 +490,10 @@ def kept_redirects(trace, finding):
 CAUSES = {
     **{cause: otherwise for cause in ("cut_replies", "denied", "redirected", "refused_requests", "failed_client_tls",
                                       "timed_out", "adapted", "no_request", "half_answers", "tunnel_timeouts")},
-    "not_taken": not_taken, "kept_redirects": kept_redirects,
+    "not_taken": not_taken, "not_kept": not_taken, "kept_redirects": kept_redirects,
     "server_refuses": server_refuses, "silent_tunnels": silent_tunnels, "closed_tunnels": closed_tunnels,
     "asked": asked, "full_line": full_line,
+    **{cause: slow_tunnel for cause in ("held_tunnels", "late_tunnels", "slow_uploads", "slow_tunnels")},
     "dead_ip_version": dead_ip_version, "dying_children": dying_children, "over_limit": over_limit, "pipelined": pipelined,
     "undelivered": undelivered, "lost_to_clients": lost_to_clients,
     "slow_headers": slow_headers, "not_accepted": not_accepted,

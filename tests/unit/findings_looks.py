@@ -247,20 +247,41 @@ def shared(trace, left, fetched):
     return found
 
 
+def asked_for(trace):
+    """{key: bytes of a range that a client asked for} of those that got the whole object"""
+    asked, whole = {}, {r.key: number(r.row["size_bytes"]) for r in trace.requests
+                        if r.row["status"] == "200" and r.row["size_bytes"] != "-"}
+    for row in trace.events("RANGE"):
+        key, to_end = (row["ring"], row["id"]), row["aux"] == "1"
+        if key in whole:
+            asked[key] = max(whole[key] - number(row["arg"]), 0) if to_end else min(whole[key], number(row["arg"]))
+        elif not to_end and key in {r.key for r in trace.requests if r.row["status"] == "200"}:
+            asked[key] = number(row["arg"])
+    return asked
+
+
 def waste(trace, finding):
-    fetched = {}
+    fetched, asked = {}, asked_for(trace)
     for row in trace.events("SERVER_READ"):
         its = (row["ring"], row["id"])
         fetched[its] = fetched.get(its, 0) + number(row["arg"])
     made = made_by_squid(trace)
     left = [r for r in trace.requests if r.row["outcome"] == "aborted" and r.key not in made and not r.tunnel]
     ranges = [r for r in trace.requests if r.row["status"] == "206" and r not in left and not r.tunnel]
-    others = shared(trace, left, fetched)
-    left = [r for r in left if not others.get(r.key) or fetched.get(r.key, 0) // 2 > r.sent + others[r.key]]
-    its = ranges if finding["cause"] == "fetched_ranges" else left
-    vain = [r for r in its if fetched.get(r.key, 0) // 2 > r.sent]
-    waited = sum((1 - r.sent / fetched[r.key]) * r.ns("server_reply", "reply_wait", "server_wait") for r in vain)
-    if its is left:
+    whole = [r for r in trace.requests if r.key in asked and not r.tunnel and r not in left and
+             fetched.get(r.key, 0) // 2 > asked[r.key]]
+    others = shared(trace, left + whole, fetched)
+
+    def got(r):
+        return asked[r.key] if r in whole else r.sent
+
+    def is_for_others(r):
+        return others.get(r.key) and fetched.get(r.key, 0) // 2 <= got(r) + others[r.key]
+    its = {"fetched_ranges": ranges, "whole_for_ranges": [r for r in whole if not is_for_others(r)],
+           "fetched_for_nobody": [r for r in left if not is_for_others(r)]}[finding["cause"]]
+    vain = [r for r in its if fetched.get(r.key, 0) // 2 > got(r)]
+    waited = sum((1 - got(r) / fetched[r.key]) * r.ns("server_reply", "reply_wait", "server_wait") for r in vain)
+    if finding["cause"] == "fetched_for_nobody":
         waited = 0
     return harm(trace, waited, len(its), share=waited > 0, when=spell(trace, vain))
 
@@ -503,7 +524,8 @@ CAUSES = {
                                    "failed_helper", "failed_answer", "no_server", "dead_peers", "kept_errors", "no_address",
                                    "server_errors")},
     **{cause: standstill for cause in ("reconfiguration", "rotation", "stopped", "standstill")},
-    "fetched_ranges": waste, "fetched_for_nobody": waste, "revalidations": revalidations, "challenges": challenges,
+    "fetched_ranges": waste, "whole_for_ranges": waste,
+    "fetched_for_nobody": waste, "revalidations": revalidations, "challenges": challenges,
     "lost_hits": lost_hits, "all_close": all_close, "new_connections": new_connections, "swapping": swapping,
     "few_descriptors": few_descriptors, "cache_too_small": refetched, "caches_not_shared": refetched, "purged": refetched, "not_stored": refetched, "files_gone": refetched,
     "not_written": refetched, "fetched_again": refetched, "ranges_not_stored": refetched, "cache_denied": made_by_conf, "hits_denied": made_by_conf,

@@ -27,7 +27,7 @@ COLUMNS = {}
 def columns(table, path):
     """All that it prints, and ring: the numbers of transactions are unique in one run of a process."""
     if table not in COLUMNS:
-        asked = ["ring", "denied_by"] if table == "requests" else ["ring"]
+        asked = ["ring", "denied_by", "tunnel_first_ns", "tunnel_held_ns", "tunnel_unsent_ns", "tunnel_rest_ns"] if table == "requests" else ["ring"]
         COLUMNS[table] = ",".join(dump(path, "--table=" + table, "--limit=1")[2] + asked)
     return COLUMNS[table]
 

@@ -1562,6 +1562,158 @@ denied_accesses()
     sqt_groups = 0;
 }
 
+struct Part {
+    int64_t offset, length;
+};
+
+struct Parts {
+    std::vector<Part *> specs;
+};
+
+struct Ranged {
+    const struct {
+        const Parts *range;
+    } * request;
+    LogEntry *al;
+    Sqtrace::ClientState sqtrace;
+};
+
+static void
+asked_ranges()
+{
+    Part first = {0, 100}, middle = {500, 20}, suffix = {-1, 7}, rest = {1000, -1}, all = {0, -1};
+    const struct {
+        const char *what, *wanted;
+        Parts parts;
+    } cases[] = {{"a range", "RANGE 77 20 0; ", {{&middle}}},
+                 {"the last bytes", "RANGE 77 7 0; ", {{&suffix}}},
+                 {"several parts", "RANGE 77 120 0; ", {{&first, &middle}}},
+                 {"up to the end", "RANGE 77 1000 1; ", {{&middle, &rest}}},
+                 {"all", "RANGE 77 0 1; ", {{&rest, &all}}}};
+    std::remove_pointer<decltype(Ranged::request)>::type request = {nullptr};
+    LogEntry al = {nullptr};
+    Ranged http = {&request, &al, Sqtrace::ClientState()};
+    http.sqtrace.xact = 77;
+    sqt_groups = SQT_GROUP_CLIENT;
+    Sqtrace::CalloutsEnd(http);
+    expect("a request of the whole", "");
+    for (const auto &c : cases) {
+        const std::remove_pointer<decltype(Ranged::request)>::type ranged = {&c.parts};
+        http.request = &ranged;
+        Sqtrace::CalloutsEnd(http);
+        expect(c.what, c.wanted);
+    }
+    sqt_groups = 0;
+    Sqtrace::CalloutsEnd(http);
+    expect("a range while nothing is traced", "");
+}
+
+struct Brought {
+    struct Request {
+        const Xaction *masterXaction;
+    };
+    struct Memory {
+        const Request *request;
+    };
+    const Memory *mem_obj;
+};
+
+/* An end of a tunnel, with delay pools and without. */
+struct PooledEnd {
+    struct {
+        unsigned short pool() const { return 2; }
+    } delayId;
+};
+struct PlainEnd {
+};
+
+static void
+tunnels()
+{
+    const Xaction xaction = {{5}};
+    const Brought::Request request = {&xaction};
+    Sqtrace::Tunnel tunnel;
+    sqt_groups = SQT_GROUP_CLIENT;
+    Sqtrace::TunnelCopies(tunnel, true, "", 0);
+    Sqtrace::TunnelIsHeldBack(tunnel, PooledEnd());
+    Sqtrace::TunnelCloses(tunnel, &request);
+    expect("a tunnel that was not told to be open", "");
+    tunnel.open = true;
+    tunnel.asked = 1;
+    Sqtrace::TunnelCopies(tunnel, false, "", 100);
+    const uint64_t first = tunnel.asked;
+    Sqtrace::TunnelServerTookAll(tunnel);
+    Sqtrace::TunnelCopies(tunnel, false, "", 20);
+    expect_number("the server is asked with the client's first bytes", tunnel.asked == first && first > 1, 1);
+    expect_number("bytes wait for it", tunnel.unsentSince > 0 && !tunnel.answered, 1);
+    Sqtrace::TunnelIsHeldBack(tunnel, PlainEnd());
+    expect_number("no pool", tunnel.pool, 0);
+    Sqtrace::TunnelReads(tunnel, false);
+    expect_number("the client is read from, which no pool holds back", tunnel.heldSince > 0, 1);
+    Sqtrace::TunnelReads(tunnel, true);
+    Sqtrace::TunnelIsHeldBack(tunnel, PooledEnd());
+    Sqtrace::TunnelReads(tunnel, true);
+    expect_number("it has an end", tunnel.heldSince == 0 && tunnel.held > 0, 1);
+    Sqtrace::TunnelServerTookAll(tunnel);
+    Sqtrace::TunnelCopies(tunnel, true, "hello", 5);
+    expect_number("the server answers", tunnel.answered > 0 && !tunnel.unsentSince, 1);
+    tunnel.answered = 7;
+    tunnel.held = 8;
+    tunnel.unsent = 9;
+    tunnel.timesOut = true;
+    Sqtrace::TunnelCopies(tunnel, true, "hello", 5);
+    Sqtrace::TunnelCloses(tunnel, &request);
+    expect("its end", "TUNNEL_END 5 7 1; PART_TUNNEL_HELD 0 8 2; PART_TUNNEL_UPLOAD 120 9 0; "
+                      "PART_TUNNEL_DOWNLOAD 0 0 0; ");
+    sqt_groups = 0;
+}
+
+/* Whether Squid waits for the rest of a record after the server sent these bytes, one read or one byte at a time. */
+static void
+rests_of_records()
+{
+    const struct {
+        const char *what;
+        const char *data;
+        size_t size;
+        bool rest;
+    } cases[] = {{"a whole record", "\x17\x03\x03\0\2ab", 7, false},
+                 {"two", "\x16\x03\x03\0\1a\x17\x03\x03\0\2ab", 13, false},
+                 {"one that is not whole", "\x17\x03\x03\x40\0a", 6, true},
+                 {"a header", "\x17\x03\x03\0\2ab\x17\x03", 9, true},
+                 {"an empty one", "\x17\x03\x03\0\0", 5, false},
+                 {"no TLS", "HTTP/1.1 200 OK", 15, false},
+                 {"another version", "\x17\x04\x03\0\2a", 6, false},
+                 {"too large", "\x17\x03\x03\x48\1a", 6, false}};
+    for (const auto &c : cases)
+        for (const size_t step : {c.size, size_t(1)}) {
+            Sqtrace::Tunnel tunnel;
+            tunnel.open = true;
+            for (size_t i = 0; i < c.size; i += step) {
+                Sqtrace::TunnelCopies(tunnel, true, c.data + i, step);
+                Sqtrace::TunnelReads(tunnel, true);
+            }
+            expect_number(c.what, tunnel.restSince > 0, c.rest);
+            expect_number("bytes that came after waits", tunnel.restBytes > 0,
+                          !tunnel.notTls && step == 1 && c.size > 1);
+        }
+}
+
+static void
+unkept_entries()
+{
+    const Xaction xaction = {{5}};
+    const Brought::Request request = {&xaction};
+    const Brought::Memory memory = {&request};
+    const Brought entry = {&memory};
+    sqt_groups = 0;
+    Sqtrace::EntryIsNotKept(entry, SQT_UNKEPT_TOO_LARGE, context);
+    sqt_groups = SQT_GROUP_STORE;
+    Sqtrace::EntryIsNotKept(entry, SQT_UNKEPT_OPEN_FILES, context);
+    expect("an entry of which nothing is kept", "NOT_KEPT 5 0 3; ");
+    sqt_groups = 0;
+}
+
 /* The word of the ring has the ACL that is being checked, and after an inner one the outer one again. */
 static void
 shown_acls()
@@ -1870,6 +2022,10 @@ main()
     contexts();
     parts();
     denied_accesses();
+    asked_ranges();
+    tunnels();
+    rests_of_records();
+    unkept_entries();
     shown_acls();
     settings();
     printf("1..%d\n", tests);

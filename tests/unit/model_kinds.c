@@ -509,9 +509,12 @@ hosts_are_forged(void **state)
 
 /* ---- what is fetched again ---- */
 
+/* Why nothing is kept of an object, beside enum sqt_unkept. */
+enum { KEPT = SQT_UNKEPT_NONE, REFUSED = SQT_UNKEPTS };
+
 /* An object of 10 KB, which its server takes 50 ms for. */
 static void
-fetch_and_keep(uint64_t object, int kept)
+fetch_and_keep(uint64_t object, unsigned why)
 {
     const uint64_t xact = begin();
     PUT(now, CONNECT_REUSED, xact, 50, 1);
@@ -521,16 +524,19 @@ fetch_and_keep(uint64_t object, int kept)
     PUT(now += 50 * MS, SERVER_READ, xact, 10000, 0);
     PUT(now, SERVER_HEADER, xact, 300, 200);
     PUT(now, SERVER_DONE, xact, 50, 0);
-    if (!kept)
+    if (why == REFUSED)
         PUT(now, SWAP_REFUSED, xact, UINT32_MAX, 1);
+    else if (why)
+        PUT(now, NOT_KEPT, xact, 0, why);
     end(xact, MISS, 200, 10000, object);
-    script.records[script.count - 1].aux = SQT_MISS_ABSENT << SQT_XACT_MISS_SHIFT;
+    script.records[script.count - 1].aux = (why && why != REFUSED ? SQT_MISS_UNCACHEABLE : SQT_MISS_ABSENT)
+                                           << SQT_XACT_MISS_SHIFT;
 }
 
 static void
 fetch(uint64_t object)
 {
-    fetch_and_keep(object, 1);
+    fetch_and_keep(object, KEPT);
 }
 
 /* Forty objects of 10 KB are fetched twice, as no cache_dir takes them; or the second time only. */
@@ -540,7 +546,7 @@ objects_are_not_taken(void **state)
     (void)state;
     for (unsigned late = 0; late < 2; ++late) {
         for (unsigned i = 0; i < 80; ++i)
-            fetch_and_keep(500 + i % 40, late && i < 40);
+            fetch_and_keep(500 + i % 40, late && i < 40 ? KEPT : REFUSED);
         if (late) {
             assert_first("cache_too_small", "cache");
             continue;
@@ -549,6 +555,28 @@ objects_are_not_taken(void **state)
         assert_int_equal(NUMBER(0, requests), 40);
         assert_non_null(strstr(TEXT(0, sentence), "They have 9.77 KB to 9.77 KB, and no object at all was written"));
     }
+}
+
+/* The same, and the trace says why nothing is kept; the second time it may be kept. */
+static void
+objects_are_not_kept(void **state)
+{
+    (void)state;
+    static const struct unkept_case {
+        unsigned why;
+        const char *culprit, *words;
+    } cases[] = {{SQT_UNKEPT_TOO_LARGE, "maximum_object_size", "it is larger than any cache takes"},
+                 {SQT_UNKEPT_TOO_SMALL, "minimum_object_size", "it is smaller than minimum_object_size"},
+                 {SQT_UNKEPT_OPEN_FILES, "max_open_disk_fds", "more files of cache_dirs open than max_open_disk_fds"},
+                 {SQT_UNKEPT_DESCRIPTORS, "max_filedescriptors", "too few descriptors were free"}};
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(*cases); ++c)
+        for (unsigned again = 0; again < 2; ++again) {
+            for (unsigned i = 0; i < 80; ++i)
+                fetch_and_keep(500 + i % 40, i < 40 || again ? cases[c].why : KEPT);
+            assert_first("not_kept", cases[c].culprit);
+            assert_int_equal(NUMBER(0, requests), 40);
+            assert_non_null(strstr(TEXT(0, sentence), cases[c].words));
+        }
 }
 
 /* Forty objects are fetched, removed by clients, and fetched again. */
@@ -687,24 +715,16 @@ all_connections_are_lost_alike(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(headers_are_sent_slowly),
-                                       SCRIPT_TEST(headers_are_whole),
-                                       SCRIPT_TEST(squid_does_not_read),
-                                       SCRIPT_TEST(nobody_is_accepted),
-                                       SCRIPT_TEST(little_is_not_accepted),
-                                       SCRIPT_TEST(ftp_is_accepted),
-                                       SCRIPT_TEST(the_longest_is_told),
-                                       SCRIPT_TEST(all_workers_are_asked),
-                                       SCRIPT_TEST(a_server_never_says_else),
-                                       SCRIPT_TEST(a_server_refuses_one_method),
-                                       SCRIPT_TEST(workers_have_caches),
-                                       SCRIPT_TEST(objects_are_purged),
-                                       SCRIPT_TEST(objects_are_not_taken),
-                                       SCRIPT_TEST(what_interfaces_answer),
-                                       SCRIPT_TEST(one_method_fails),
-                                       SCRIPT_TEST(an_outage_is_of_no_method),
-                                       SCRIPT_TEST(hosts_are_forged),
-                                       SCRIPT_TEST(fetched_as_it_was),
-                                       SCRIPT_TEST(all_connections_are_lost_alike)};
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(headers_are_sent_slowly),   SCRIPT_TEST(headers_are_whole),
+        SCRIPT_TEST(squid_does_not_read),       SCRIPT_TEST(nobody_is_accepted),
+        SCRIPT_TEST(little_is_not_accepted),    SCRIPT_TEST(ftp_is_accepted),
+        SCRIPT_TEST(the_longest_is_told),       SCRIPT_TEST(all_workers_are_asked),
+        SCRIPT_TEST(a_server_never_says_else),  SCRIPT_TEST(a_server_refuses_one_method),
+        SCRIPT_TEST(workers_have_caches),       SCRIPT_TEST(objects_are_purged),
+        SCRIPT_TEST(objects_are_not_taken),     SCRIPT_TEST(objects_are_not_kept),
+        SCRIPT_TEST(what_interfaces_answer),    SCRIPT_TEST(one_method_fails),
+        SCRIPT_TEST(an_outage_is_of_no_method), SCRIPT_TEST(hosts_are_forged),
+        SCRIPT_TEST(fetched_as_it_was),         SCRIPT_TEST(all_connections_are_lost_alike)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,13 @@ slow_bodies(void **state)
         assert_string_not_equal(TEXT(i, cause), "full_line");
 }
 
+/* What the end of each tunnel says, ns and bytes; pool 0 and all else 0: an older trace. */
+static struct moved {
+    int64_t first, held, unsent, rest;
+    uint64_t uploaded, came;
+    uint32_t pool;
+} moved;
+
 /* So many tunnels to a server, open for so long, which bring so many bytes. */
 static void
 tunnels(unsigned count, uint32_t server, int64_t open, uint64_t sent)
@@ -87,7 +94,12 @@ tunnels(unsigned count, uint32_t server, int64_t open, uint64_t sent)
         PUT(now, TUNNEL_BEGIN, xact, 0, 0);
         PUT(now, CONNECT_REUSED, xact, 50, 1);
         PART(PART_SERVER, 0, 0, server);
-        PUT(now + open, TUNNEL_END, xact, 0, 0);
+        PUT(now + open, TUNNEL_END, xact, (uint64_t)moved.first, 0);
+        if (moved.first) {
+            PART(PART_TUNNEL_HELD, 0, (uint64_t)moved.held, moved.pool);
+            PART(PART_TUNNEL_UPLOAD, moved.uploaded, (uint64_t)moved.unsent, 0);
+            PART(PART_TUNNEL_DOWNLOAD, moved.came, (uint64_t)moved.rest, 0);
+        }
         PUT(now + open, XACT_END, xact, TUNNEL, 200);
         PART(PART_XACT_SIZES, sent, sent, 1);
         PART(PART_XACT_FLAGS, 0, 7, SQT_XACT_TUNNEL);
@@ -168,10 +180,92 @@ quiet_tunnels(void **state)
     assert_string_equal(TEXT(0, cause), "healthy");
 }
 
+static void
+tunnels_that(struct moved what, unsigned count, uint32_t server)
+{
+    moved = what;
+    tunnels(count, server, 8 * SECOND, 4000);
+    moved = (struct moved){0};
+}
+
+/* Of one server: its first bytes are late, a pool holds them back, and it takes uploads slowly. */
+static void
+slow_tunnels(void **state)
+{
+    (void)state;
+    static const struct slow_case {
+        struct moved slow;
+        const char *cause, *culprit, *sentence; /* NULL: healthy */
+    } cases[] = {
+        {{.first = 700 * MS},
+         "late_tunnels",
+         "origin-1",
+         "Tunnels wait for the first bytes of origin-1: in 8 of 8 they come 700 ms after the client's."},
+        {{.first = 2 * SECOND, .held = 2 * SECOND, .pool = 2},
+         "held_tunnels",
+         "delay pool 2",
+         "Tunnels are held back by delay pool 2: in 8 of 8 Squid reads nothing from their servers for 2.00 s."},
+        {{.first = MS, .unsent = 3 * SECOND, .uploaded = 1000000},
+         "slow_uploads",
+         "origin-1",
+         "What clients send through tunnels waits to be taken by origin-1: in 8 of 8 it waits 2.00 s longer than its "
+         "bytes need "
+         "at 1 MB/s."},
+        {{.first = MS, .rest = 6 * SECOND, .came = 1000000},
+         "slow_tunnels",
+         "origin-1",
+         "What comes through tunnels is slow from origin-1: in 8 of 8 the rest of what the server had begun to send "
+         "comes 5.00 s "
+         "later than its bytes need at 1 MB/s."},
+        {.slow = {.first = 100 * MS}},
+        {.slow = {.first = MS, .rest = 2 * SECOND, .came = 2000000}},
+        {.slow = {.first = MS, .unsent = 5 * SECOND, .uploaded = 5000000}},
+        {.slow = {.first = MS, .held = 100 * MS, .pool = 1}},
+    };
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(*cases); ++c) {
+        tunnels_that(cases[c].slow, 8, ORIGIN_1);
+        tunnels_that((struct moved){.first = 20 * MS}, 12, ORIGIN_2);
+        find();
+        assert_int_equal(found_count, 1);
+        assert_string_equal(TEXT(0, cause), cases[c].cause ? cases[c].cause : "healthy");
+        if (!cases[c].cause)
+            continue;
+        assert_string_equal(TEXT(0, culprit), cases[c].culprit);
+        assert_string_equal(TEXT(0, sentence), cases[c].sentence);
+        assert_int_equal(NUMBER(0, requests), 8);
+    }
+}
+
+/* The others are hardly quicker; few of many; and no other server is there to compare with. */
+static void
+late_tunnels(void **state)
+{
+    (void)state;
+    tunnels_that((struct moved){.first = 700 * MS}, 8, ORIGIN_1);
+    tunnels_that((struct moved){.first = 280 * MS}, 12, ORIGIN_2);
+    find();
+    assert_string_equal(TEXT(0, cause), "healthy");
+    tunnels_that((struct moved){.first = 700 * MS}, 8, ORIGIN_1);
+    tunnels_that((struct moved){.first = 600 * MS}, 12, ORIGIN_2);
+    find();
+    assert_string_equal(TEXT(0, cause), "late_tunnels");
+    assert_string_equal(TEXT(0, culprit), "servers");
+    assert_int_equal(NUMBER(0, requests), 20);
+    tunnels_that((struct moved){.first = 700 * MS}, 6, ORIGIN_1);
+    tunnels_that((struct moved){.first = 20 * MS}, 14, ORIGIN_1);
+    find();
+    assert_string_equal(TEXT(0, cause), "healthy");
+    tunnels_that((struct moved){.first = 700 * MS}, 20, ORIGIN_1);
+    find();
+    assert_string_equal(TEXT(0, cause), "late_tunnels");
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(full_line), SCRIPT_TEST(slow_bodies), SCRIPT_TEST(silent_tunnels),
-                                       SCRIPT_TEST(who_closes_tunnels), SCRIPT_TEST(quiet_tunnels)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(full_line),      SCRIPT_TEST(slow_bodies),
+                                       SCRIPT_TEST(silent_tunnels), SCRIPT_TEST(who_closes_tunnels),
+                                       SCRIPT_TEST(quiet_tunnels),  SCRIPT_TEST(slow_tunnels),
+                                       SCRIPT_TEST(late_tunnels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

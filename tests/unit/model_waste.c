@@ -9,6 +9,10 @@
 enum { ORIGIN_1 = 2, ORIGIN_2 };
 
 static int64_t now, server_waits; /* ns */
+static struct {
+    int asked, open;
+    uint64_t bytes;
+} range;
 
 /* So many requests, each of which fetches and gets so many bytes of an object of its own from a server, within a second. */
 static void
@@ -17,6 +21,8 @@ requests(unsigned count, uint32_t server, uint64_t fetched, uint64_t sent, uint3
     for (unsigned i = 0; i < count; ++i) {
         const uint64_t xact = 100 + number++;
         begin_xact(now, xact, 7);
+        if (range.asked)
+            PUT(now, RANGE, xact, range.bytes, range.open);
         PUT(now, CONNECT_REUSED, xact, 50, 1);
         PART(PART_SERVER, 0, 0, server);
         PUT(now, DISPATCH, xact, 50, 1);
@@ -71,6 +77,57 @@ clients_that_left(void **state)
     assert_int_equal(found_count, 1);
     assert_string_equal(TEXT(0, cause), "fetched_for_nobody");
     assert_int_equal(NUMBER(0, waiting_s), 0); /* they did not wait */
+}
+
+/* Servers that send all where a part is asked for, in one form or another. */
+static void
+whole_for_ranges(void **state)
+{
+    (void)state;
+    for (unsigned open = 0; open < 2; ++open) {
+        requests(3, ORIGIN_2, MB, MB, 206, 0);
+        range.asked = 1;
+        range.open = (int)open;
+        range.bytes = open ? 59 * MB : MB;
+        requests(20, ORIGIN_1, 60 * MB, 60 * MB, 200, 0);
+        range.asked = 0;
+        requests(20, ORIGIN_2, MB, MB, 200, 0);
+        find();
+        assert_int_equal(found_count, 1);
+        assert_string_equal(TEXT(0, cause), "whole_for_ranges");
+        assert_string_equal(TEXT(0, culprit), "origin-1");
+        assert_string_equal(
+            TEXT(0, sentence),
+            "Squid fetched 1200 MB from origin-1 for 20 requests of ranges that asked for 20 MB and got "
+            "the whole object (200): 96 % of all that it fetched was not asked for. 3 other requests of "
+            "ranges got the range alone (206).");
+        assert_int_equal(NUMBER(0, waiting_s), 20 * (2 * MS * 59 / 60));
+        assert_int_equal(NUMBER(0, requests), 20);
+    }
+}
+
+static void others(unsigned count, uint64_t sent);
+
+/* All is asked for, or most of it; Squid keeps the object, and others get ranges of it. */
+static void
+whole_and_no_waste(void **state)
+{
+    (void)state;
+    static const struct whole_case {
+        int open;
+        uint64_t bytes;
+        uint64_t others;
+    } cases[] = {{1, 0, 0}, {1, 20 * MB, 0}, {0, 60 * MB, 0}, {0, 90 * MB, 0}, {0, MB, 40 * MB}};
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(*cases); ++c) {
+        range.asked = 1;
+        range.open = cases[c].open;
+        range.bytes = cases[c].bytes;
+        requests(20, ORIGIN_1, 60 * MB, 60 * MB, 200, 0);
+        range.asked = 0;
+        if (cases[c].others)
+            others(20, cases[c].others);
+        assert_healthy();
+    }
 }
 
 /* Ranges that servers send alone; a range that is fetched whole, and asked for many times; little of much; 9 MB; an
@@ -189,6 +246,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {SCRIPT_TEST(ranges),
+                                       SCRIPT_TEST(whole_for_ranges),
+                                       SCRIPT_TEST(whole_and_no_waste),
                                        SCRIPT_TEST(clients_that_left),
                                        SCRIPT_TEST(no_waste),
                                        SCRIPT_TEST(squid_reads_on),

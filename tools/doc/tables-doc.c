@@ -74,6 +74,13 @@ tables_misses(void)
 }
 
 static void
+tables_unkept(void)
+{
+    for (unsigned i = 1; i < SQT_UNKEPTS; ++i)
+        troff_item(sqt_unkept[i].name, sqt_unkept[i].doc);
+}
+
+static void
 tables_stages(void)
 {
     for (unsigned i = 0; i < SQT_STAGES; ++i)
@@ -150,6 +157,8 @@ tables_section(const char *line)
         tables_classes();
     else if (strcmp(line, "@MISSES@\n") == 0)
         tables_misses();
+    else if (strcmp(line, "@UNKEPT@\n") == 0)
+        tables_unkept();
     else if (strcmp(line, "@DIGESTS@\n") == 0)
         tables_digests(sqt_digest_activities, SQT_DIGEST_ACTIVITIES);
     else if (strcmp(line, "@DIGEST_RESULTS@\n") == 0)

@@ -30,7 +30,8 @@ struct tunnels {
     struct sqt_names names;
     struct sqt_when when; /* series 1: all requests; then each server's silent ones */
     uint64_t count, silent;
-    double open; /* ns, of those that are not silent */
+    double open;      /* ns, of those that are not silent */
+    uint64_t unknown; /* of them, those of which the trace does not say what was waited for */
 };
 
 struct tunnel_server {
@@ -75,6 +76,7 @@ tunnels_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
     ++t->count;
     if (xact->sent > REPLY) {
         t->open += (double)sqt_row_sum(fact->row, SQT_NS(tunnel));
+        t->unknown += xact->tunnel_rest == SQT_MISSING;
         return;
     }
     ++server->silent;
@@ -165,11 +167,12 @@ tunnels_note(const struct tunnels *t, struct sqt_tolds *tolds)
     if (count < LEAST || t->open < (double)LONG * (double)count)
         return;
     snprintf(meant, sizeof(meant), "%s", tolds->meant);
-    snprintf(
-        tolds->meant, sizeof(tolds->meant),
-        " Not looked at: what came through %llu tunnels, which were open for %s in the mean; whether it came slowly (a "
-        "delay pool, the line) a trace does not know.%.256s",
-        (unsigned long long)count, sqt_human_time(each, t->open / (double)count, " ", "us"), meant);
+    snprintf(tolds->meant, sizeof(tolds->meant),
+             " Not looked at: what came through %llu tunnels, which were open for %s in the mean; %s.%.256s",
+             (unsigned long long)count, sqt_human_time(each, t->open / (double)count, " ", "us"),
+             t->unknown ? "whether it came slowly (a delay pool, the line) a trace does not know"
+                        : "a server that sends late is seen only by its first bytes, and within TLS records",
+             meant);
 }
 
 static void

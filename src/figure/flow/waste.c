@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * waste.c - bytes that Squid read from servers and that no client got: around ranges, and for clients that left.
+ * waste.c - bytes that Squid read from servers and that no client wanted: around ranges, in place of ranges, and for clients
+ * that left.
  *
- * Bytes that a hit sends were not in vain, so all requests of a kind count, not only those that asked a server.  What comes
- * after a client has left is for whoever else reads that object: Squid reads on for others that wait for it (collapsed
- * forwarding), or that hit it meanwhile or later.
+ * Bytes that a hit sends were not in vain, so all requests of ranges (206) count, not only those that asked a server.  What
+ * comes after a client has left, or what it did not ask for, is for whoever else reads that object: Squid reads on for others
+ * that wait for it (collapsed forwarding), or that hit it meanwhile or later.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,20 +27,27 @@
 /* Names of their own. */
 #define SERVERS 1024
 
-enum waste_kind { WASTE_RANGES, WASTE_LEFT, WASTES };
+enum waste_kind { WASTE_RANGES, WASTE_WHOLE, WASTE_LEFT, WASTES };
 
 static const struct waste_words {
-    const char *cause, *culprit, *what, *advice, *command;
+    const char *cause, *culprit, *what, *vain, *advice, *command;
 } waste_words[WASTES] = {
     [WASTE_RANGES] =
-        {"fetched_ranges", "ranges", "for %llu requests of ranges that got %s",
+        {"fetched_ranges", "ranges", "for %llu requests of ranges that got %s", "was for nobody",
          "range_offset_limit: where it is none, or larger than where a range begins, Squid reads from the begin of the "
          "object. 0 asks servers for the range alone. Servers that ignore Range send all, too. Where replies may be "
          "stored, it is worth it if clients come "
          "again.",
          "sqtrace-dump --where='status == 206' TRACE"},
+    [WASTE_WHOLE] =
+        {"whole_for_ranges", "ranges", "for %llu requests of ranges that asked for %s and got the whole object (200)",
+         "was not asked for",
+         "The server, or something before it, ignores Range: look there whether that is meant, or have it answer with "
+         "206. range_offset_limit none: Squid stores the whole object at the first request, if it may be stored, and "
+         "answers later ranges of it. maximum_object_size must allow that.",
+         "sqtrace-dump --columns=time_s,xid,server,range_bytes,sent_bytes,size_bytes --where='range_bytes >= 0' TRACE"},
     [WASTE_LEFT] =
-        {"fetched_for_nobody", "clients that left", "for %llu clients that left and got %s",
+        {"fetched_for_nobody", "clients that left", "for %llu clients that left and got %s", "was for nobody",
          "quick_abort_min, quick_abort_max, quick_abort_pct: from when on Squid reads on after its client has left. "
          "read_ahead_gap: how far it reads ahead of its client.",
          "sqtrace-dump --where='outcome == aborted' TRACE"},
@@ -50,25 +58,30 @@ struct waste_server {
     double fetched[WASTES]; /* bytes */
 };
 
-/* A client that left: Squid may read on.  It counts when it is known whether others read what was fetched for it. */
+/* A client that left, so that Squid may read on, or that got more than it asked for.  It counts when it is known whether
+ * others read what was fetched for it. */
 struct waste_left {
+    enum waste_kind kind;
     const struct sqt_origin *origin; /* only compared and asked for its identity; NULL: none */
     uint64_t xact, object;
     struct waste_server *server; /* NULL: not known */
-    int64_t begin, fetched, sent;
-    int64_t others; /* bytes that others got of that object and did not fetch, after it had left */
+    int64_t begin, fetched;
+    int64_t sent;    /* of what it asked for */
+    int64_t reading; /* ns that it waited for what was fetched */
+    int64_t others;  /* bytes that others got of that object and did not fetch, after it had left */
 };
 #define LEFT 4096
 
 struct waste {
-    struct waste_left *left; /* LEFT of them: one takes the place of another; NULL: nobody left */
-    uint32_t objects[LEFT];  /* place and 1 of who left last while it fetched that object; 0: nobody */
+    struct waste_left *left; /* LEFT of them: one takes the place of another; NULL: there is none */
+    uint32_t objects[LEFT];  /* place and 1 of the last one that fetched that object; 0: nobody */
     struct waste_sums {
         uint64_t count, wastes; /* those of them that waste */
         uint64_t waited;        /* ns for bytes that nobody got */
         double fetched, sent;   /* bytes */
     } sums[WASTES];
-    double fetched; /* all */
+    double fetched;    /* all */
+    uint64_t answered; /* ranges that servers answered with the range alone */
     struct sqt_names servers;
     struct sqt_when when; /* series 1: all requests; then each kind's that waste */
 };
@@ -107,19 +120,26 @@ waste_sum(int64_t a, int64_t b)
     return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-static void
-waste_count(struct waste *w, enum waste_kind kind, const struct waste_left *one)
+static int
+waste_is_waste(const struct waste_left *one)
 {
-    struct waste_sums *const s = &w->sums[kind];
+    return one->fetched / TIMES > one->sent;
+}
+
+static void
+waste_count(struct waste *w, const struct waste_left *one)
+{
+    struct waste_sums *const s = &w->sums[one->kind];
     ++s->count;
     s->fetched += (double)one->fetched;
     s->sent += (double)one->sent;
-    if (one->fetched / TIMES <= one->sent)
+    if (!waste_is_waste(one))
         return;
     ++s->wastes;
+    s->waited += (uint64_t)((1 - (double)one->sent / (double)one->fetched) * (double)one->reading);
     if (one->server)
-        one->server->fetched[kind] += (double)one->fetched;
-    sqt_when_add(&w->when, 2 + kind, one->begin, 0, 1);
+        one->server->fetched[one->kind] += (double)one->fetched;
+    sqt_when_add(&w->when, 2 + one->kind, one->begin, 0, 1);
 }
 
 /* No more is to be known of it: it counts, unless others got enough of what was fetched for it. */
@@ -127,7 +147,7 @@ static void
 waste_settle(struct waste *w, struct waste_left *left)
 {
     if (left->origin && (!left->others || left->fetched / TIMES > waste_sum(left->sent, left->others)))
-        waste_count(w, WASTE_LEFT, left);
+        waste_count(w, left);
     left->origin = NULL;
 }
 
@@ -173,32 +193,44 @@ waste_late_read(void *state, const struct sqt_late_read *row)
     left->fetched = waste_sum(left->fetched, row->bytes);
 }
 
+/* What the request may waste; WASTES: nothing. */
+static enum waste_kind
+waste_kind_of(const struct sqt_xact *xact)
+{
+    const int left = xact->outcome == SQT_OUTCOME_ABORTED && !(xact->flags & SQT_XACT_ERROR_PAGE);
+    if (xact->flags & SQT_XACT_TUNNEL)
+        return WASTES;
+    return left                                                         ? WASTE_LEFT
+           : xact->status == 206                                        ? WASTE_RANGES
+           : xact->status == 200 && sqt_xact_range(xact) != SQT_MISSING ? WASTE_WHOLE
+                                                                        : WASTES;
+}
+
 static void
 waste_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
 {
     struct waste *const w = state;
-    const int left = xact->outcome == SQT_OUTCOME_ABORTED && !(xact->flags & SQT_XACT_ERROR_PAGE);
+    const enum waste_kind kind = waste_kind_of(xact);
     const int64_t sent = xact->sent == SQT_MISSING ? 0 : xact->sent;
     w->fetched += (double)xact->fetched;
     sqt_when_add(&w->when, 1, xact->begin, (uint64_t)felt, 1);
     waste_share(w, xact, sent);
-    if (xact->flags & SQT_XACT_TUNNEL || (!left && xact->status != 206))
+    if (kind == WASTES)
         return;
-    const struct waste_left one = {.origin = xact->origin,
+    const struct waste_left one = {.kind = kind,
+                                   .origin = xact->origin,
                                    .xact = xact->id,
                                    .object = xact->object,
                                    .server = waste_server_of(w, xact),
                                    .begin = xact->begin,
                                    .fetched = xact->fetched,
-                                   .sent = sent};
-    if (left) {
+                                   .sent = kind == WASTE_WHOLE ? sqt_xact_range(xact) : sent,
+                                   .reading = kind == WASTE_LEFT ? 0 : waste_reading(fact)};
+    if (kind == WASTE_RANGES)
+        waste_count(w, &one);
+    else if (kind == WASTE_LEFT || waste_is_waste(&one))
         waste_left_add(w, &one, xact->server != UINT32_MAX || xact->fetched);
-        return;
-    }
-    waste_count(w, WASTE_RANGES, &one);
-    if (xact->fetched / TIMES > sent)
-        w->sums[WASTE_RANGES].waited +=
-            (uint64_t)((1 - (double)sent / (double)xact->fetched) * (double)waste_reading(fact));
+    w->answered += kind == WASTE_RANGES && xact->fetched && !waste_is_waste(&one);
 }
 
 static const char *
@@ -230,7 +262,7 @@ waste_tell_one(const struct waste *w, enum waste_kind kind, const struct sqt_loo
     const struct waste_sums *const s = &w->sums[kind];
     const struct waste_words *const words = &waste_words[kind];
     const double vain = s->fetched - s->sent;
-    char fetched[32], sent[32], what[128], from[SQT_TOLD_NAME + 8] = "";
+    char fetched[32], sent[32], what[128], answered[96] = "", from[SQT_TOLD_NAME + 8] = "";
     if (vain < BYTES || s->fetched <= TIMES * s->sent || 100 * vain < SHARE * w->fetched)
         return;
     struct sqt_told *const told = sqt_tolds_add(tolds, words->cause, SQT_HARM_WASTE, s->waited);
@@ -243,9 +275,12 @@ waste_tell_one(const struct waste *w, enum waste_kind kind, const struct sqt_loo
     told->share = s->waited ? sqt_percent((double)s->waited, (double)totals->total_ns) : SQT_CELL_MISSING;
     snprintf(told->culprit, sizeof(told->culprit), "%s", server ? server : words->culprit);
     snprintf(what, sizeof(what), words->what, (unsigned long long)s->count, waste_bytes(sent, s->sent));
+    if (kind == WASTE_WHOLE && w->answered)
+        snprintf(answered, sizeof(answered), " %llu other requests of ranges got the range alone (206).",
+                 (unsigned long long)w->answered);
     snprintf(from, sizeof(from), server ? " from %s" : "%s", server ? server : "");
-    sqt_told_print(told->sentence, "Squid fetched %s%s %s: %.0f %% of all that it fetched was for nobody.",
-                   waste_bytes(fetched, s->fetched), from, what, 100 * vain / w->fetched);
+    sqt_told_print(told->sentence, "Squid fetched %s%s %s: %.0f %% of all that it fetched %s.%s",
+                   waste_bytes(fetched, s->fetched), from, what, 100 * vain / w->fetched, words->vain, answered);
     sqt_told_print(told->advice, "%s", words->advice);
     sqt_told_print(told->command, "%s", words->command);
 }
