@@ -12,7 +12,7 @@ from trouble_services import program
 LOGIN = """
 import sys, time
 for line in sys.stdin:
-    time.sleep(0.05)
+    time.sleep(%f)
     sys.stdout.write("ERR\\n" if line.startswith("try") else "OK\\n")
     sys.stdout.flush()
 """
@@ -30,18 +30,19 @@ def basic(name, password):
     return "Proxy-Authorization: Basic " + base64.b64encode(("%s:%s" % (name, password)).encode()).decode()
 
 
-def watched(scene, helper_s=0.4, times=(3, 5.5, 8, 10.5, 13, 15.5, 18)):
+def watched(scene, helper_s=0.4, children=40, times=(3, 5.5, 8, 10.5, 13, 15.5, 18)):
     """A script reconfigures Squid whenever a list has changed.  Squid then forgets what a helper has said of each of 40
     clients, which it keeps for an hour."""
-    scene.conf += ("external_acl_type group ttl=3600 negative_ttl=3600 children-max=40 children-startup=40 %%SRC %s\n"
-                   "acl staff external group\nhttp_access deny !staff\n" % program(scene, "group", GROUP % helper_s))
+    scene.conf += ("external_acl_type group ttl=3600 negative_ttl=3600 children-max=%d children-startup=%d %%SRC %s\n"
+                   "acl staff external group\nhttp_access deny !staff\n"
+                   % (children, children, program(scene, "group", GROUP % helper_s)))
     scene.traffic.options.update(once=True, sources=40)
     for when in times:
         scene.at(when, lambda scene: scene.squid.reconfigure())
 
 
-def passwords_tried(scene, tries=90):
-    """Something tries so many passwords a second, each of another user.  The helper needs 50 ms for each, and has four
+def passwords_tried(scene, tries=90, helper_s=0.05):
+    """Something tries so many passwords a second, each of another user.  A helper needs 50 ms for each, and has four
     children.  The 20 users of the proxy log in again every two seconds."""
     scene.conf += """
 auth_param basic program %s
@@ -50,7 +51,7 @@ auth_param basic realm e2e
 auth_param basic credentialsttl 2 seconds
 acl known proxy_auth REQUIRED
 http_access deny !known
-""" % program(scene, "login", LOGIN)
+""" % program(scene, "login", LOGIN % helper_s)
     scene.traffic.per_second = 40
     scene.traffic.headers = lambda n, chance: [basic("u%d" % (n % 20), "secret")]
     made, url = scene.traffic.requests, scene.origins[0].url + "/size=900/admin"
@@ -88,17 +89,17 @@ def linklocal_name(scene):
     """From the eighth second on one host of five has an address of IPv6 more, one of link-local.  A rule denies what leads
     to such an address."""
     scene.name_servers = [["127.7.7.53", 1, {"ttl": 2, "since": {"o3": [8, "fe80::2d8:61ff:fea8:bb96"]}}]]
-    scene.conf += "acl linklocal dst fe80::/10\nhttp_access deny linklocal\n"
+    scene.conf += "acl linklocal dst fe80::/10\nhttp_access deny linklocal\nnegative_dns_ttl 1 second\n"
     scene.traffic.site = lambda n, chance: scene.origins[n % 5].url
 
 
 # ---- nothing wrong ----
 
 def few_wrong_passwords(scene):
-    """One login a second has a wrong password."""
-    passwords_tried(scene, 1)
+    """One login a second has a wrong password.  The helper needs 3 ms."""
+    passwords_tried(scene, 1, 0.003)
 
 
 def reconfigured_twice(scene):
-    """The same as watched, twice, with a helper that needs 2 ms."""
-    watched(scene, 0.002, (7, 14))
+    """The same as watched, twice, with four children that need 2 ms."""
+    watched(scene, 0.002, 4, (7, 14))

@@ -12,7 +12,7 @@ SLOW = 2  # the third origin
 
 def two_addresses(scene):
     """Half of what goes to servers leaves from 127.5.5.5, by chance."""
-    scene.conf += "acl half random 0.5\ntcp_outgoing_address 127.5.5.5 half\n"
+    scene.conf += "acl half random 0.5\ntcp_outgoing_address 127.5.5.5 half\ntcp_outgoing_address 127.5.5.6\n"
 
 
 def banned_address(scene):
@@ -54,13 +54,15 @@ def expiring_page(scene, ms=250, serial=True):
         key=lambda request: request[0])
 
 
-def large_in_memory(scene, size=250000000, rate=60000000, when=(3, 9)):
-    """Objects of 250 MB come, and Squid is set up to keep them in memory, and in a cache_dir."""
-    scene.conf = scene.conf.replace("cache_mem 64 MB", "cache_mem 1200 MB").replace(
-        "maximum_object_size_in_memory 512 KB", "maximum_object_size_in_memory 500 MB") + "maximum_object_size 500 MB\n"
-    scene.dir_mb = 2048
-    scene.origins[SLOW].more["rate"] = rate
+def large_in_memory(scene, size=40000000, when=range(2, 20, 2)):
+    """Objects of 40 MB come every two seconds, and Squid keeps them in memory, where it has 64 MB.  It has no disk."""
+    scene.dirs = []
+    scene.conf = scene.conf.replace("maximum_object_size_in_memory 512 KB", "maximum_object_size_in_memory 100 MB")
+    scene.conf += "maximum_object_size 100 MB\n"
+    for origin in scene.origins:
+        origin.ms = 60
     scene.traffic.site = lambda n, chance: scene.origins[(0, 1, 3, 4)[n % 4]].url
+    scene.traffic.repeats = 0.85
     made = scene.traffic.requests
     scene.traffic.requests = lambda seconds: sorted(
         made(seconds) + [[second, "GET", scene.origins[SLOW].url + "/size=%d/image%d" % (size, second), [], 0, {}]
@@ -104,7 +106,7 @@ def page_expires(scene):
 
 def one_large(scene):
     """The same as large_in_memory, of one object of 30 MB."""
-    large_in_memory(scene, 30000000, 30000000, (9,))
+    large_in_memory(scene, 30000000, (9,))
 
 
 def direct_works(scene):
