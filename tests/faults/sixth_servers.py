@@ -54,8 +54,9 @@ def expiring_page(scene, ms=250, serial=True):
         key=lambda request: request[0])
 
 
-def large_in_memory(scene, size=40000000, when=range(2, 20, 2)):
-    """Objects of 40 MB come every two seconds, and Squid keeps them in memory, where it has 64 MB.  It has no disk."""
+def large_in_memory(scene, size=40000000, when=range(2, 20, 2), at_once=2):
+    """Every two seconds two objects of 40 MB come at once, and Squid keeps them in memory, where it has 64 MB.  It has no
+    disk."""
     scene.dirs = []
     scene.conf = scene.conf.replace("maximum_object_size_in_memory 512 KB", "maximum_object_size_in_memory 100 MB")
     scene.conf += "maximum_object_size 100 MB\n"
@@ -65,8 +66,8 @@ def large_in_memory(scene, size=40000000, when=range(2, 20, 2)):
     scene.traffic.repeats = 0.85
     made = scene.traffic.requests
     scene.traffic.requests = lambda seconds: sorted(
-        made(seconds) + [[second, "GET", scene.origins[SLOW].url + "/size=%d/image%d" % (size, second), [], 0, {}]
-                         for second in when], key=lambda request: request[0])
+        made(seconds) + [[second, "GET", scene.origins[SLOW].url + "/size=%d/image%d-%d" % (size, second, n), [], 0, {}]
+                         for second in when for n in range(at_once)], key=lambda request: request[0])
 
 
 def empty_unchanged(scene):
@@ -106,7 +107,7 @@ def page_expires(scene):
 
 def one_large(scene):
     """The same as large_in_memory, of one object of 30 MB."""
-    large_in_memory(scene, 30000000, (9,))
+    large_in_memory(scene, 30000000, (9,), 1)
 
 
 def direct_works(scene):
