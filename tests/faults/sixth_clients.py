@@ -41,6 +41,14 @@ def watched(scene, helper_s=0.4, children=40, times=(3, 5.5, 8, 10.5, 13, 15.5, 
         scene.at(when, lambda scene: scene.squid.reconfigure())
 
 
+def asked_each_time(scene):
+    """A helper says in 60 ms to which group a client belongs.  It is asked of the same 20 clients for each request, because
+    Squid may not keep what it says."""
+    scene.conf += ("external_acl_type group ttl=0 negative_ttl=0 children-max=40 children-startup=30 %%SRC %s\n"
+                   "acl staff external group\nhttp_access deny !staff\n" % program(scene, "group", GROUP % 0.06))
+    scene.traffic.options.update(once=True, sources=20)
+
+
 def passwords_tried(scene, tries=90, helper_s=0.05):
     """Something tries so many passwords a second, each of another user.  A helper needs 50 ms for each, and has four
     children.  The 20 users of the proxy log in again every two seconds."""

@@ -54,22 +54,6 @@ def expiring_page(scene, ms=250, serial=True):
         key=lambda request: request[0])
 
 
-def large_in_memory(scene, size=40000000, when=range(2, 20, 2), at_once=2):
-    """Every two seconds two objects of 40 MB come at once, and Squid keeps them in memory, where it has 64 MB.  It has no
-    disk."""
-    scene.dirs = []
-    scene.conf = scene.conf.replace("maximum_object_size_in_memory 512 KB", "maximum_object_size_in_memory 100 MB")
-    scene.conf += "maximum_object_size 100 MB\n"
-    for origin in scene.origins:
-        origin.ms = 60
-    scene.traffic.site = lambda n, chance: scene.origins[(0, 1, 3, 4)[n % 4]].url
-    scene.traffic.repeats = 0.85
-    made = scene.traffic.requests
-    scene.traffic.requests = lambda seconds: sorted(
-        made(seconds) + [[second, "GET", scene.origins[SLOW].url + "/size=%d/image%d-%d" % (size, second, n), [], 0, {}]
-                         for second in when for n in range(at_once)], key=lambda request: request[0])
-
-
 def empty_unchanged(scene):
     """The third origin says 304 with Content-Length: 0 when Squid asks whether an object has changed."""
     scene.origins[SLOW].more["empty304"] = True
@@ -106,8 +90,15 @@ def page_expires(scene):
 
 
 def one_large(scene):
-    """The same as large_in_memory, of one object of 30 MB."""
-    large_in_memory(scene, 30000000, (9,), 1)
+    """An object of 30 MB pushes smaller ones out of memory, of which there is 64 MB.  There is no disk."""
+    scene.dirs = []
+    scene.conf = scene.conf.replace("maximum_object_size_in_memory 512 KB", "maximum_object_size_in_memory 100 MB")
+    scene.conf += "maximum_object_size 100 MB\n"
+    scene.traffic.repeats = 0.85
+    made = scene.traffic.requests
+    scene.traffic.requests = lambda seconds: sorted(
+        made(seconds) + [[9, "GET", scene.origins[SLOW].url + "/size=30000000/image", [], 0, {}]],
+        key=lambda request: request[0])
 
 
 def direct_works(scene):
