@@ -232,6 +232,7 @@ apart_join(struct sqt_failure *sum, const struct sqt_failure *x)
     sum->count += x->count;
     sum->felt += x->felt;
     sum->timed_out += x->timed_out;
+    sum->reused += x->reused;
     sum->late.count += x->late.count;
     sum->late.sum += x->late.sum;
     sum->late.squares += x->late.squares;
@@ -247,25 +248,31 @@ apart_server(const struct sqt_failure *x)
     return space && space[1] && strcmp(space + 1, "other") != 0 ? space + 1 : NULL;
 }
 
-/* Whether connections to this server fail as often as it takes to be one of several. */
 int
-sqt_failed_is_one_of_several(const struct sqt_failure *x)
+sqt_failed_is_dead_kept(const struct sqt_failure *x)
 {
-    return x->at == SQT_FAILED_CONNECT && x->count >= EACH && apart_server(x);
+    return x->at == SQT_FAILED_ANSWER && 10 * x->reused >= 9 * x->count && 2 * x->timed_out > x->count;
 }
 
-/* How many servers fail alike, of which none has more than half of the failures; 0: they do not.  names: of some of them. */
+int
+sqt_failed_is_one_of_several(const struct sqt_failure *x, enum sqt_failed_at at)
+{
+    return x->at == at && x->count >= EACH && apart_server(x) &&
+           (at == SQT_FAILED_CONNECT || sqt_failed_is_dead_kept(x));
+}
+
 unsigned
-sqt_failed_several(const struct sqt_failed_requests *all, struct sqt_failure *sum, char names[SQT_TOLD_NAME])
+sqt_failed_several(const struct sqt_failed_requests *all, enum sqt_failed_at at, struct sqt_failure *sum,
+                   char names[SQT_TOLD_NAME])
 {
     unsigned servers = 0;
     uint64_t most = 0;
     int alike = 1;
     size_t used = 0;
-    *sum = (struct sqt_failure){.at = SQT_FAILED_CONNECT};
+    *sum = (struct sqt_failure){.at = at};
     for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
         const struct sqt_failure *const x = (const struct sqt_failure *)named;
-        if (!sqt_failed_is_one_of_several(x))
+        if (!sqt_failed_is_one_of_several(x, at))
             continue;
         alike &= !servers || sqt_failed_mostly(sum) == sqt_failed_mostly(x);
         apart_join(sum, x);
