@@ -104,8 +104,8 @@ def linklocal_name(scene):
 # ---- nothing wrong ----
 
 def few_wrong_passwords(scene):
-    """One login a second has a wrong password.  The helper needs 3 ms."""
-    passwords_tried(scene, 1, 0.003)
+    """One login a second has a wrong password.  The helper needs a millisecond."""
+    passwords_tried(scene, 1, 0.001)
 
 
 def reconfigured_twice(scene):

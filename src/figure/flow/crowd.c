@@ -120,8 +120,9 @@ crowd_add_object(const struct crowd_server *server, struct sqt_told *told)
     snprintf(told->sentence + used, sizeof(told->sentence) - used,
              " %llu of the %llu that wait longest ask for one object, while others fetch it%s.",
              (unsigned long long)server->one.count, (unsigned long long)server->slow,
-             2 * server->one.stale > server->one.count ? ": it had expired (stale), and each asks again until an answer is here"
-                                                       : "");
+             2 * server->one.stale > server->one.count
+                 ? ": it had expired (stale), and each asks again until an answer is here"
+                 : "");
     snprintf(rest, sizeof(rest), "%s", told->advice);
     sqt_told_print(told->advice,
                    "collapsed_forwarding on: one request asks the server for that object, and the others wait for its "

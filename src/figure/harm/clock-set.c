@@ -11,6 +11,7 @@
 
 /* A smaller step ends nothing, ns. */
 #define STEP (UINT64_C(60) * 1000000000)
+#define SECOND INT64_C(1000000000)
 /* So many fail from BEFORE the step to AFTER it, ns. */
 #define FAILED 3
 #define BEFORE INT64_C(500000000)
@@ -93,8 +94,9 @@ clock_set_stale(const struct clock_set *c)
 {
     const double before = c->before.requests ? (double)c->before.stale / (double)c->before.requests : 0;
     const uint64_t requests = c->all.requests - c->before.requests, stale = c->all.stale - c->before.stale;
-    return stale >= STALE && stale * 100 >= requests * SHARE && (double)stale >= TIMES * before * (double)requests ? stale
-                                                                                                                  : 0;
+    return stale >= STALE && stale * 100 >= requests * SHARE && (double)stale >= TIMES * before * (double)requests
+               ? stale
+               : 0;
 }
 
 static void
@@ -103,25 +105,48 @@ clock_set_print(const struct clock_set *c, uint64_t stale, struct sqt_told *told
     char size[SQT_HUMAN_ROOM];
     size_t used;
     sqt_told_print(told->sentence, "At %.1f s of the trace, the time of day of this machine was set %s by %s%s.",
-                   (double)c->at / 1e9, c->back ? "back" : "forward", sqt_human_time(size, (double)c->size_ns, " ", "us"),
+                   (double)c->at / 1e9, c->back ? "back" : "forward",
+                   sqt_human_time(size, (double)c->size_ns, " ", "us"),
                    c->steps > 1 ? ", and by less at other times" : "");
     used = strlen(told->sentence);
     if (c->failed >= FAILED)
-        used += (size_t)snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                                 " %llu requests failed just then: what waits ends when its time-out is over by that clock.",
-                                 (unsigned long long)c->failed);
+        used += (size_t)snprintf(
+            told->sentence + used, sizeof(told->sentence) - used,
+            " %llu requests failed just then: what waits ends when its time-out is over by that clock.",
+            (unsigned long long)c->failed);
     if (stale)
-        snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                 " Of the %llu requests since then, %llu ask servers about objects that had expired (stale), of the %llu "
-                 "before %llu did: by that clock, all is older.",
-                 (unsigned long long)(c->all.requests - c->before.requests), (unsigned long long)stale,
-                 (unsigned long long)c->before.requests, (unsigned long long)c->before.stale);
-    sqt_told_print(told->advice,
-                   "Look for what sets the clock: chronyd or ntpd that steps, a virtual machine that goes on after a pause, or a "
-                   "person (journalctl). Is the new time right? If not, what servers send has expired when it comes, until the "
-                   "clock is right again: squid -k reconfigure does not help. Have the clock set before Squid starts, and only "
-                   "slewed afterwards (makestep of chrony).");
+        snprintf(
+            told->sentence + used, sizeof(told->sentence) - used,
+            " Of the %llu requests since then, %llu ask servers about objects that had expired (stale), of the %llu "
+            "before %llu did: by that clock, all is older.",
+            (unsigned long long)(c->all.requests - c->before.requests), (unsigned long long)stale,
+            (unsigned long long)c->before.requests, (unsigned long long)c->before.stale);
+    sqt_told_print(
+        told->advice,
+        "Look for what sets the clock: chronyd or ntpd that steps, a virtual machine that goes on after a pause, or a "
+        "person (journalctl). Is the new time right? If not, what servers send has expired when it comes, until the "
+        "clock is right again: squid -k reconfigure does not help. Have the clock set before Squid starts, and only "
+        "slewed afterwards (makestep of chrony).");
     sqt_told_print(told->command, "sqtrace-dump --table=clock_steps TRACE");
+}
+
+/* What failed just then is said here. */
+static void
+clock_set_drop(const struct clock_set *c, struct sqt_tolds *tolds)
+{
+    char culprit[SQT_TOLD_NAME];
+    for (unsigned i = 0; i < tolds->count;) {
+        const struct sqt_told *const told = tolds->told[i];
+        if (strcmp(told->cause, "clock_set") == 0 || told->harm != SQT_HARM_FAILURE || !told->failures ||
+            told->failures > c->failed || told->since < c->at - SECOND) {
+            ++i;
+            continue;
+        }
+        const unsigned count = tolds->count;
+        snprintf(culprit, sizeof(culprit), "%s", told->culprit);
+        sqt_tolds_drop(tolds, told->cause, culprit);
+        i += tolds->count == count;
+    }
 }
 
 static void
@@ -144,6 +169,7 @@ clock_set_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
     told->failures = c->failed;
     told->waiting = sqt_told_ns(stale_ns + c->failed_ns);
     clock_set_print(c, stale, told);
+    clock_set_drop(c, tolds);
     if (2 * stale > c->all.stale) { /* what those say began with the step */
         sqt_tolds_drop(tolds, "fetched_again", "servers");
         sqt_tolds_drop(tolds, "revalidations", "servers");

@@ -191,10 +191,17 @@ apart_size_tell(const struct sqt_failed_requests *all, const struct sqt_failure 
         " They are large: nearly all of them had replies of %s or more, and %llu of the requests that did not fail "
         "had.",
         sqt_human_bytes(bytes, large), (unsigned long long)well);
-    sqt_told_print(told->advice,
-                   "Ask that service by hand for a reply of that size, and look for a limit of it in its own "
-                   "settings, and at its log. adaptation_access: leave out what it cannot take. icap_service: "
-                   "bypass=1 goes on without it.");
+    if (2 * x->timed_out > x->count)
+        sqt_told_print(
+            told->advice,
+            "That service takes longer for such replies than Squid waits: ask it by hand for one of that size, and "
+            "see how long. icap_io_timeout: longer than that. adaptation_access: leave out what is too large for "
+            "it. icap_service: bypass=1 goes on without it.");
+    else
+        sqt_told_print(told->advice,
+                       "Ask that service by hand for a reply of that size, and look for a limit of it in its own "
+                       "settings, and at its log. adaptation_access: leave out what it cannot take. icap_service: "
+                       "bypass=1 goes on without it.");
 }
 
 void

@@ -70,19 +70,20 @@ refused_print(const struct refused_alike *found, uint32_t status, const struct s
     char when[128];
     const double share = sqt_spell_percent(spell->met, spell->all);
     snprintf(told->culprit, sizeof(told->culprit), "servers");
-    sqt_told_print(
-        told->sentence,
-        "%s, %llu of %llu requests (%.*f %%) were refused by servers, with %u: %u of the %u servers that are asked do so%s. "
-        "Servers do not agree by chance: it is for what comes from this Squid, as its address or a header.",
-        sqt_told_when(when, sizeof(when), told), (unsigned long long)found->count, (unsigned long long)spell->all,
-        share < 9.95, share, status, found->servers, found->asked,
-        found->mixed ? ", for a part of what they are asked" : ", whatever they are asked");
-    sqt_told_print(
-        told->advice,
-        "Ask one of these servers by hand, from each address of this machine that Squid connects from (tcp_outgoing_address, "
-        "and its acls, say which it is): sites ban addresses, for too many requests or by lists.%s The same for headers that "
-        "Squid adds or removes: via, forwarded_for, request_header_access.",
-        status == 429 ? " Ask less often (refresh_pattern, cache), or from several addresses." : "");
+    sqt_told_print(told->sentence,
+                   "%s, %llu of %llu requests (%.*f %%) were refused by servers, with %u: %u of the %u servers that "
+                   "are asked do so%s. "
+                   "Servers do not agree by chance: it is for what comes from this Squid, as its address or a header.",
+                   sqt_told_when(when, sizeof(when), told), (unsigned long long)found->count,
+                   (unsigned long long)spell->all, share < 9.95, share, status, found->servers, found->asked,
+                   found->mixed ? ", for a part of what they are asked" : ", whatever they are asked");
+    sqt_told_print(told->advice,
+                   "Ask one of these servers by hand, from each address of this machine that Squid connects from "
+                   "(tcp_outgoing_address, "
+                   "and its acls, say which it is): sites ban addresses, for too many requests or by lists.%s The same "
+                   "for headers that "
+                   "Squid adds or removes: via, forwarded_for, request_header_access.",
+                   status == 429 ? " Ask less often (refresh_pattern, cache), or from several addresses." : "");
     sqt_told_print(told->command, "sqtrace-dump --where='status == %u and tries > 0' TRACE", status);
 }
 

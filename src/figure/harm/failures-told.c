@@ -234,8 +234,10 @@ static const char limited_advice[] =
     "parent: no more than it takes. tcp_outgoing_address: a second address.";
 
 static const char dead_kept_advice[] =
-    "Connections that were open lead nowhere any more: a firewall, a NAT or a load balancer has forgotten them, or the way "
-    "to the servers has changed, as after a failover or a new address of this machine. server_idle_pconn_timeout: shorter "
+    "Connections that were open lead nowhere any more: a firewall, a NAT or a load balancer has forgotten them, or the "
+    "way "
+    "to the servers has changed, as after a failover or a new address of this machine. server_idle_pconn_timeout: "
+    "shorter "
     "than such a device remembers a connection in which nothing is said. read_timeout: give up earlier. "
     "server_persistent_connections off, for a trial, shows whether that is it.";
 

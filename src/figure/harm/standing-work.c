@@ -45,11 +45,15 @@ working_child(struct sqt_standing_kid *kid, const struct sqt_incident_row *row)
 static void
 working_started(struct sqt_standstill *s, const struct sqt_incident_row *row)
 {
+    const char *const name = sqt_incident_who(row) ? sqt_incident_who(row) : "";
     if (s->children.origin != row->origin || row->at - s->children.until > NEXT) {
+        snprintf(s->children.name, sizeof(s->children.name), "%s", name);
         s->children.origin = row->origin;
         s->children.since = row->at;
         s->children.count = 0;
     }
+    if (strcmp(s->children.name, name) != 0)
+        *s->children.name = '\0';
     s->children.until = row->at;
     ++s->children.count;
 }
@@ -86,9 +90,9 @@ sqt_standing_worked(const struct sqt_standstill *s, struct sqt_standing_group *g
     if (s->written.origin == origin && s->written.at >= since && s->written.at <= until &&
         s->written.entries > group->entries)
         group->entries = s->written.entries;
-    if (s->children.origin == origin && s->children.since >= since && s->children.until <= until &&
-        s->children.count > group->children.count) {
-        group->children.count = s->children.count;
-        group->children.ns = s->children.until - s->children.since;
+    if (s->children.origin == origin && s->children.since >= since && s->children.until <= until) {
+        group->children.count = s->children.count > group->children.count ? s->children.count : group->children.count;
+        snprintf(group->children.name, sizeof(group->children.name), "%s", s->children.name);
+        group->children.ns += s->children.until - s->children.since;
     }
 }

@@ -16,7 +16,7 @@
 #define RECURRING 3
 /* Passes that come as often as that, in ns, are no standstills: the event loop has too much to do, and rules say so. */
 #define OFTEN INT64_C(2000000000)
-/* So many children of helpers that are started take that part of the longest standstill, in %. */
+/* So many children of helpers that are started take that part of the standstills, in %. */
 #define CHILDREN 5
 #define CHILDREN_SHARE 50
 
@@ -156,7 +156,7 @@ standing_list(const struct sqt_standing_group *g, char *text, size_t size)
 static int
 is_starting_children(const struct sqt_standing_group *g)
 {
-    return g->children.count >= CHILDREN && g->children.ns * 100 >= g->longest * CHILDREN_SHARE;
+    return g->children.count >= CHILDREN && g->children.ns * 100 >= g->ns * CHILDREN_SHARE;
 }
 
 static void
@@ -169,9 +169,12 @@ standstill_reconfigured(const struct sqt_standstill *s, const struct sqt_standin
                    times, *list ? "long lists, most of the time " : "the lists of its ACLs", list);
     if (is_starting_children(g))
         sqt_told_print(told->sentence,
-                       "%s, squid -k reconfigure stopped Squid %s: it started %u children of helpers again, one after the "
-                       "other. What helpers of external_acl_type had answered is forgotten, too, and asked again.",
-                       when, times, g->children.count);
+                       "%s, squid -k reconfigure stopped Squid %s: it started %u children of %s again, one after the "
+                       "other.%s",
+                       when, times, g->children.count, *g->children.name ? g->children.name : "helpers",
+                       strncmp(g->children.name, "external_acl", 12) == 0
+                           ? " What that helper had answered is forgotten, too, and asked again."
+                           : "");
     if (is_waiting(s, "mainReconfigure"))
         sqt_told_print(told->sentence,
                        "%s, squid -k reconfigure stopped Squid %s: it waited for a name server, to look up the host "
@@ -283,9 +286,11 @@ standstill_advice(const struct sqt_standing_group *g, const struct standstill_wo
     struct sqt_ending ending;
     const char *holder = w->culprit ? NULL : sqt_holder_advice(told->culprit);
     if (g->kind == SQT_STANDING_RECONFIGURE && is_starting_children(g))
-        holder = "Reconfigure less often: an external_acl_type helper takes a new list without a reconfiguration. Have fewer "
-                 "children started at once (startup=, children-startup=), or fewer that do more at a time (concurrency=): "
-                 "each start copies the tables of Squid's memory (fork).";
+        holder =
+            "Reconfigure less often: an external_acl_type helper takes a new list without a reconfiguration. Have "
+            "fewer "
+            "children started at once (startup=, children-startup=), or fewer that do more at a time (concurrency=): "
+            "each start copies the tables of Squid's memory (fork).";
     sqt_told_print(told->advice, "%s%s%s", holder ? holder : w->advice,
                    *g->list.acl ? " The longest list is that of acl " : "", g->list.acl);
     if (*g->list.acl)

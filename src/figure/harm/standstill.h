@@ -63,7 +63,8 @@ struct sqt_standing_group {
     struct {
         unsigned count;
         int64_t ns;
-    } children; /* of helpers that it started, at most, and from the first to the last of them */
+        char name[SQT_TOLD_NAME]; /* of the helper; "": of several, or not known */
+    } children; /* of helpers that it started, at most; ns: from the first to the last, of all standstills */
     struct sqt_standing_ending ending;
 };
 
@@ -125,6 +126,7 @@ struct sqt_standstill {
         const struct sqt_origin *origin;
         int64_t since, until;
         unsigned count;
+        char name[SQT_TOLD_NAME];
     } children;                        /* that were started one after the other, last */
     struct sqt_standing_ending ending; /* of who ended last */
     const struct sqt_origin *ended;    /* who that is; only compared */

@@ -31,7 +31,8 @@ struct helpers_answers {
 };
 
 static const char wrong_advice[] =
-    "Who tries these logins is in access.log (407): stop these clients, or deny them (acl src) in a line of http_access "
+    "Who tries these logins is in access.log (407): stop these clients, or deny them (acl src) in a line of "
+    "http_access "
     "before the first that asks who they are. A program with an old password tries it on and on.";
 
 static void
@@ -100,11 +101,12 @@ helper_answers_challenged(const struct helper_answers *its, uint64_t challenged,
     if (!told || !is_login(its) || its->no < LEAST || its->no * 100 < challenged * MOST)
         return;
     snprintf(told->culprit, sizeof(told->culprit), "%s", its->named.name);
-    sqt_told_print(told->sentence,
-                   "%llu of %llu requests are answered with 407, and most of them had a login: %s says no (ERR) %llu times, "
-                   "and yes (OK) %llu times.",
-                   (unsigned long long)challenged, (unsigned long long)requests, its->named.name,
-                   (unsigned long long)its->no, (unsigned long long)its->yes);
+    sqt_told_print(
+        told->sentence,
+        "%llu of %llu requests are answered with 407, and most of them had a login: %s says no (ERR) %llu times, "
+        "and yes (OK) %llu times.",
+        (unsigned long long)challenged, (unsigned long long)requests, its->named.name, (unsigned long long)its->no,
+        (unsigned long long)its->yes);
     sqt_told_print(told->advice, "%s", wrong_advice);
 }
 

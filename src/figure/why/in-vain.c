@@ -117,24 +117,29 @@ vain_add(const struct vains *v, const struct vain *sum, unsigned servers, struct
     else
         snprintf(whom, sizeof(whom), "it");
     if (v->then.all >= LEAST && v->then.count * 100 >= v->then.all * SAME)
-        snprintf(then, sizeof(then), direct ? " Squid goes direct first. Only when that has failed, %s is asked, and answers."
+        snprintf(then, sizeof(then),
+                 direct ? " Squid goes direct first. Only when that has failed, %s is asked, and answers."
                         : " Then %s is asked, and answers.",
                  v->then.name);
     snprintf(told->sentence + used, sizeof(told->sentence) - used,
              " %llu of %llu attempts to connect to %s fail%s, after %s in the mean.%s", (unsigned long long)sum->failed,
              (unsigned long long)sum->tried, whom,
-             sum->timed_out * 100 >= sum->failed * NEARLY_ALL ? ", because no answer came in time (connect_timeout)" : "",
+             sum->timed_out * 100 >= sum->failed * NEARLY_ALL ? ", because no answer came in time (connect_timeout)"
+                                                              : "",
              sqt_human_time(each, sum->failed_ns / (double)sum->failed, " ", "us"), then);
     if (direct && *then)
-        sqt_told_print(told->advice,
-                       "If nobody gets out direct here, as behind a firewall: never_direct allow all. Or ask the cache_peer "
-                       "first: prefer_direct off, nonhierarchical_direct off, and no always_direct. Else look at the "
-                       "firewall and the route to these servers. connect_timeout: give up earlier.");
+        sqt_told_print(
+            told->advice,
+            "If nobody gets out direct here, as behind a firewall: never_direct allow all. Or ask the cache_peer "
+            "first: prefer_direct off, nonhierarchical_direct off, and no always_direct. Else look at the "
+            "firewall and the route to these servers. connect_timeout: give up earlier.");
     else
-        sqt_told_print(told->advice, "Look why nobody answers there: a host that is down, a firewall, or a route. Leave it "
-                                     "out until it is back. connect_timeout (of a cache_peer: connect-timeout=): give up "
-                                     "earlier.");
-    sqt_told_print(told->command, "sqtrace-dump --table=connections --where='outcome == error or outcome == timeout' TRACE");
+        sqt_told_print(told->advice,
+                       "Look why nobody answers there: a host that is down, a firewall, or a route. Leave it "
+                       "out until it is back. connect_timeout (of a cache_peer: connect-timeout=): give up "
+                       "earlier.");
+    sqt_told_print(told->command,
+                   "sqtrace-dump --table=connections --where='outcome == error or outcome == timeout' TRACE");
 }
 
 static void

@@ -88,9 +88,10 @@ one_status_add(const struct one_status *its, struct sqt_told *told)
                  sqt_human_time(others, rest_ns / (double)rest, " ", "us"));
         used = strlen(told->advice);
         if (is_kept(its->of[i].status))
-            snprintf(told->advice + used, sizeof(told->advice) - used,
-                     " negative_ttl: for how long Squid keeps such an answer, and gives it by itself to who asks for the "
-                     "same again. access.log says who asks, and for what.");
+            snprintf(
+                told->advice + used, sizeof(told->advice) - used,
+                " negative_ttl: for how long Squid keeps such an answer, and gives it by itself to who asks for the "
+                "same again. access.log says who asks, and for what.");
         return;
     }
 }
@@ -115,7 +116,5 @@ one_status_end(void *state)
     sqt_names_free(&((struct one_statuses *)state)->servers);
 }
 
-const struct sqt_look sqt_look_one_status = {.size = sizeof(struct one_statuses),
-                                             .request = one_status_request,
-                                             .tell = one_status_tell,
-                                             .end = one_status_end};
+const struct sqt_look sqt_look_one_status = {
+    .size = sizeof(struct one_statuses), .request = one_status_request, .tell = one_status_tell, .end = one_status_end};
