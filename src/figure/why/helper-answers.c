@@ -13,9 +13,10 @@
 
 #define HELPERS 64
 /* So many questions, and that part of all requests, in %. */
-#define LEAST 20
+#define QUESTIONS 50
 #define NEARLY_ALL 90
-/* That part of its answers is no, in %. */
+/* So many answers are no, and that part of them, in %. */
+#define LEAST 20
 #define OFTEN_NO 30
 /* Of the requests that are challenged, that part is for such an answer, in %. */
 #define MOST 50
@@ -79,7 +80,7 @@ helper_answers_add(const struct helper_answers *its, const struct sqt_look_total
         snprintf(rest, sizeof(rest), "%s", told->advice);
         if (is_login(its))
             sqt_told_print(told->advice, "%s Else: %.600s", wrong_advice, rest);
-    } else if (its->asked >= LEAST && its->asked * 100 >= totals->requests * NEARLY_ALL) {
+    } else if (its->asked >= QUESTIONS && its->asked * 100 >= totals->requests * NEARLY_ALL) {
         snprintf(told->sentence + used, sizeof(told->sentence) - used,
                  " It is asked %llu times for %llu requests: Squid answers hardly one by what it keeps (%s).",
                  (unsigned long long)its->asked, (unsigned long long)totals->requests,
