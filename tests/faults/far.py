@@ -19,6 +19,8 @@ Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serve
                   greets  a line that it sends as soon as somebody connects
                   connect a status: of its answers to CONNECT
                   at      [every, seconds, ms]: in the last so many seconds of each `every` an answer is held so long more
+                  bans    an address: what comes from there is answered with 403
+                  empty304  its answers of 304 have Content-Length: 0
     names     [[address, ms or null, more], ...]: name servers, answering after so long or never.  NAME.oN.test and
               oN.test have the address 127.0.1.N, with way 10.77.1.N; NAME.two.test has the two of `two`.  more:
                   drop    kinds of query that it does not answer: A, AAAA, PTR
@@ -27,6 +29,7 @@ Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serve
                   serial  answers one query at a time
                   broken  [begin, end]: answers SERVFAIL for so long after its first query, in seconds
                   to      {"oN": address}: names that end so have this address; one of IPv6 is one more
+                  since   {"oN": [seconds, address]}: so long after its first query names that end so have this one, too
                   ttl     seconds; the default is 3,600
                   loses   one query in so many is lost
                   truncated  its answers are cut, so that they are to be asked for again by TCP, on which nothing listens
@@ -96,13 +99,16 @@ class Timed(Connection):
         status, begin, end = self.more.get("answers", [0, 0, 0])
         if head.startswith("POST ") and "uploads" in self.more:
             status, begin, end = self.more["uploads"], 0, float("inf")
+        if self.more.get("bans") == self.writer.get_extra_info("peername")[0]:
+            status, begin, end = 403, 0, float("inf")
         if not begin <= time.monotonic() - BEGIN < end:
             return head
         return re.sub(r"(/size=[^/ ]*)", r"\1;status=%d;cc=-" % status, head, count=1)
 
     def header(self, *of):
         clock = time.gmtime(time.time() + self.more.get("clock", 0))
-        return re.sub(r"Date: .*", time.strftime("Date: %a, %d %b %Y %H:%M:%S GMT\r", clock), super().header(*of))
+        head = re.sub(r"Date: .*", time.strftime("Date: %a, %d %b %Y %H:%M:%S GMT\r", clock), super().header(*of))
+        return head[:-2] + "Content-Length: 0\r\n\r\n" if of[0] == 304 and self.more.get("empty304") else head
 
     def extra(self):
         every, seconds, ms = self.more.get("at", [1, 0, 0])
@@ -153,8 +159,10 @@ class Names(asyncio.DatagramProtocol):
         return begin <= time.monotonic() - self.begin < end
 
     def elsewhere(self, name, family):
-        """Addresses of this family that the name has by `to`."""
-        return [address for end, address in self.more.get("to", {}).items()
+        """Addresses of this family that the name has by `to`, or by `since`."""
+        later = {end: address for end, (seconds, address) in self.more.get("since", {}).items()
+                 if time.monotonic() - self.begin >= seconds}
+        return [address for end, address in {**self.more.get("to", {}), **later}.items()
                 if re.search(r"(^|\.)%s\.test$" % end, name) and (":" in address) == (family == socket.AF_INET6)]
 
     def records(self, name, kind):

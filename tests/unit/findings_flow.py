@@ -136,7 +136,12 @@ def otherwise(trace, finding):
 
 
 def server_refuses(trace, finding):
-    """The longest row of answers that are redirects or 4xx; of one method, where it says so, of those that are 4xx."""
+    """The longest row of answers that are redirects or 4xx; of one method, where it says so, of those that are 4xx.  Or, of
+    servers that refuse alike, all with that status."""
+    if finding["culprit"] == "servers":
+        status = re.search(r", with (\d+): ", finding["sentence"])[1]
+        its = [r for r in trace.requests if r.row["status"] == status and r.row["reused_conn"] != "-" and not r.tunnel]
+        return harm(trace, 0, len(its), len(its), share=False, when=spell(trace, its))
     run, most, method = [], [], re.search(r"requests of method (\S+) in a row", finding["sentence"])
     for r in trace.requests:
         status = number(r.row["status"])
@@ -147,6 +152,24 @@ def server_refuses(trace, finding):
             run = run + [r] if status >= (400 if method else 300) and status != 304 else []
             most = run if len(run) > len(most) else most
     return harm(trace, 0, len(most), len(most), share=False, since=most[0].begin, until=most[-1].end)
+
+
+def clock_set(trace, _):
+    """What failed within 2 s of the largest step of the time of day, and what asks about expired objects since then, if that is
+    a fifth of all, and four times as often as before."""
+    steps = [row for row in trace.table("clock_steps") if row["kind"].startswith("wall_")]
+    step = max(steps, key=lambda row: abs(int(row["step_ns"])))
+    at, until = number(step["time_s"]), number(step["until_s"])
+    made = made_by_squid(trace)
+    failed = [r for r in trace.requests if at - SECOND // 2 <= r.end <= until + 2 * SECOND and
+              (r.row["outcome"] == "timeout" or r.key in made and number(r.row["status"]) >= 500)]
+    before = [r for r in trace.requests if r.end < until]
+    since = [r for r in trace.requests if r.end >= until]
+    old, new = ([r for r in rows if r.row["miss_reason"] == "stale"] for rows in (before, since))
+    if len(new) < 20 or len(new) * 5 < len(since) or len(new) * len(before) < 4 * len(old) * len(since):
+        new = []
+    return harm(trace, sum(r.felt for r in failed + new), len(failed) + len(new), len(failed), share=False, since=at,
+                until=trace.length if new else until + 2 * SECOND)
 
 
 def silent_tunnels(trace, finding):
@@ -490,7 +513,7 @@ def kept_redirects(trace, finding):
 CAUSES = {
     **{cause: otherwise for cause in ("cut_replies", "denied", "redirected", "refused_requests", "failed_client_tls",
                                       "timed_out", "adapted", "no_request", "half_answers", "tunnel_timeouts")},
-    "not_taken": not_taken, "not_kept": not_taken, "kept_redirects": kept_redirects,
+    "clock_set": clock_set, "not_taken": not_taken, "not_kept": not_taken, "kept_redirects": kept_redirects,
     "server_refuses": server_refuses, "silent_tunnels": silent_tunnels, "closed_tunnels": closed_tunnels,
     "asked": asked, "full_line": full_line,
     **{cause: slow_tunnel for cause in ("held_tunnels", "late_tunnels", "slow_uploads", "slow_tunnels")},

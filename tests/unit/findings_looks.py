@@ -201,7 +201,8 @@ def failed_at_several(trace, finding):
     """Of servers that five connections or more fail to, where several are told together, or None."""
     if finding["culprit"] != "servers" and not re.match(r"worker \d+$", finding["culprit"]) or " servers " not in finding["sentence"]:
         return None
-    return [r for (cause, _), rows in failures(trace).items() if cause == "failed_connect" and len(rows) >= 5 for r in rows]
+    whom = "failed_answer" if finding["cause"] == "failed_answer" else "failed_connect"
+    return [r for (cause, _), rows in failures(trace).items() if cause == whom and len(rows) >= 5 for r in rows]
 
 
 def failed(trace, finding):

@@ -203,21 +203,24 @@ they_follow_in_vain(void **state)
     assert_int_equal(NUMBER(row, requests), 40);
 }
 
-/* 20 requests a second come, and the server answers 10: they queue.  Or it takes 300 ms for each, however many there are. */
+/* 20 requests a second come, and the server answers 10: they queue.  Or it takes 300 ms for each, however many there are.  Or
+ * they queue, and all ask for one object. */
 static void
 a_server_is_full(void **state)
 {
     (void)state;
-    for (unsigned full = 0; full < 2; ++full) {
+    for (unsigned full = 0; full < 3; ++full) {
         for (unsigned i = 0; i < 150; ++i)
             some[i] = (struct request){.begin = i * 50 * MS,
                                        .header = full ? (i + 1) * 100 * MS : i * 50 * MS + 300 * MS,
                                        .end = full ? (i + 1) * 100 * MS : i * 50 * MS + 300 * MS,
                                        .server = ORIGIN_1,
-                                       .object = 7000 + i,
+                                       .object = full == 2 ? 7000 : 7000 + i,
                                        .bytes = 1000};
         play_requests(some, 150);
         assert_first(full ? "queue_at_server" : "only_server", "origin-1");
+        assert_int_equal(!!strstr(TEXT(0, sentence), "that wait longest ask for one object"), full == 2);
+        assert_int_equal(strncmp(TEXT(0, advice), "collapsed_forwarding on", 23) == 0, full == 2);
     }
 }
 

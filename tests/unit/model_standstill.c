@@ -14,6 +14,10 @@ static struct {
     uint64_t id, arg;
     uint32_t aux;
 } work; /* that passes tell at their end */
+static struct {
+    unsigned count;
+    int64_t apart;
+} children; /* of a helper, that passes start */
 
 /* So many requests, ten a second from `now` on; each takes a millisecond, as long as nothing holds it. */
 static void
@@ -52,6 +56,8 @@ holds(int64_t ns, uint32_t activity, unsigned event, unsigned waiting)
         PART(PART_LOOP_RAN, 0, 0, SQT_LOOP_IN_WAIT);
     }
     PUT(from, WAIT_END, 0, 1, 0);
+    for (unsigned i = 0; i < children.count; ++i)
+        PUT(from + 100 * MS + i * children.apart, CHILD_STARTED, 80 + i, i + 1, 1);
     now += ns;
     if (acl) {
         PUT(now, LOOP_SAMPLE, (uint64_t)from, (uint64_t)(now - MS), activity);
@@ -204,6 +210,26 @@ a_list_is_read(void **state)
         assert_told("reconfiguration", "squid -k reconfigure", "once");
         assert_int_equal(!!strstr(TEXT(row, sentence), "5000 values of acl bad_sites in 900 ms"), !other);
         assert_int_equal(!!strstr(TEXT(row, advice), "The longest list is that of acl bad_sites."), !other);
+    }
+}
+
+/* Ten children take most of the second; or they start at once, and something else takes it. */
+static void
+children_are_started(void **state)
+{
+    (void)state;
+    for (unsigned quick = 0; quick < 2; ++quick) {
+        starts();
+        requests(100);
+        children.count = 10;
+        children.apart = quick ? MS : 80 * MS;
+        holds(SECOND, A_CALL, SQT_EV_RECONFIGURE, 3);
+        children.count = 0;
+        requests(100);
+        assert_told("reconfiguration", "squid -k reconfigure", "once");
+        assert_int_equal(!!strstr(TEXT(row, sentence), "it started 10 children of external_acl groups again"), !quick);
+        assert_int_equal(!!strstr(TEXT(row, sentence), "What that helper had answered is forgotten"), !quick);
+        assert_int_equal(!!strstr(TEXT(row, advice), "children-startup="), !quick);
     }
 }
 
@@ -508,6 +534,7 @@ main(void)
                                        SCRIPT_TEST(a_trace_ends),
                                        SCRIPT_TEST(reconfigurations),
                                        SCRIPT_TEST(a_list_is_read),
+                                       SCRIPT_TEST(children_are_started),
                                        SCRIPT_TEST(squid_ends_at_once),
                                        SCRIPT_TEST(squid_has_just_ended_itself),
                                        SCRIPT_TEST(squid_ends_itself),

@@ -100,6 +100,7 @@ LOOK(stop, struct sqt_stop_row, begin)
 LOOK(closed, struct sqt_closed_row, at)
 LOOK(late_read, struct sqt_late_read, at)
 LOOK(incident, struct sqt_incident_row, at)
+LOOK(step, struct sqt_step_row, from)
 
 static void
 findings_connection(void *context, const struct sqt_attempt *attempt)
@@ -624,6 +625,7 @@ const struct sqt_family sqt_family_findings = {
                  .closed = findings_closed,
                  .late_read = findings_late_read,
                  .incident = findings_incident,
+                 .step = findings_step,
                  .wait = findings_wait,
                  .swap = findings_swap,
                  .stop = findings_stop,

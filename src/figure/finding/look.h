@@ -40,6 +40,7 @@ struct sqt_look {
     void (*closed)(void *state, const struct sqt_closed_row *row);
     void (*late_read)(void *state, const struct sqt_late_read *row);
     void (*incident)(void *state, const struct sqt_incident_row *row);
+    void (*step)(void *state, const struct sqt_step_row *row);
     /* Of a trace that is still being written, before the requests that are open. */
     void (*open_loop)(void *state, const struct sqt_open_loop *loop, const struct sqt_now *now);
     /* Takes what it must know of the time before it began from the state of an earlier one; NULL: nothing. */

@@ -99,6 +99,7 @@ TELL(accept, const struct sqt_accept_row, thing->origin, thing->at)
 TELL(client_closed, const struct sqt_client_closed_row, thing->origin, thing->at)
 TELL(closed, const struct sqt_closed_row, thing->origin, thing->at)
 TELL(incident, const struct sqt_incident_row, thing->origin, thing->at)
+TELL(step, const struct sqt_step_row, thing->origin, thing->until)
 TELL(late_read, const struct sqt_late_read, thing->origin, thing->at)
 TELL(put_off, const struct sqt_put_off_row, thing->origin, thing->end)
 TELL(loop, const struct sqt_loop_row, thing->origin, thing->end)
@@ -425,6 +426,7 @@ const struct sqt_family sqt_family_finding_minutes = {
                  .client_closed = minutes_client_closed,
                  .closed = minutes_closed,
                  .incident = minutes_incident,
+                 .step = minutes_step,
                  .late_read = minutes_late_read,
                  .put_off = minutes_put_off,
                  .loop = minutes_loop,

@@ -30,6 +30,8 @@
 #define PASS 2
 #define PART 4
 #define PASSED 50
+/* That part of those that wait ask for the same object, in %. */
+#define ONE_OBJECT 60
 
 struct crowd_server {
     struct sqt_name_entry named;
@@ -46,6 +48,10 @@ struct crowd_server {
         int64_t begin, took;
     } last[LAST];          /* the last answers */
     uint64_t slow, passed; /* requests that took TIMES the quickest; of them, which others passed */
+    struct {
+        uint64_t object, votes, count, stale;
+    } one; /* the object that most of the slow ones ask for, if one is; those that may be stored, and of them those that ask
+              whether it has changed */
 };
 
 struct crowd {
@@ -86,6 +92,44 @@ crowd_pass(struct crowd_server *server, const struct sqt_xact *xact, int64_t too
     server->last[server->count % LAST] = (struct crowd_span){begin, took};
 }
 
+/* Most of those that wait may ask for the same object. */
+static void
+crowd_object(struct crowd_server *server, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
+{
+    const char *const reason = fact->row[SQT_CELL(requests, miss_reason)].text;
+    if (!server->one.votes) {
+        server->one.object = xact->object;
+        server->one.count = server->one.stale = 0;
+    }
+    const int same = server->one.object == xact->object;
+    server->one.votes = same ? server->one.votes + 1 : server->one.votes - 1;
+    if (!same || !xact->object || (reason && strcmp(reason, "uncacheable") == 0))
+        return;
+    ++server->one.count;
+    server->one.stale += reason && strcmp(reason, "stale") == 0;
+}
+
+/* Adds that one request of them would do. */
+static void
+crowd_add_object(const struct crowd_server *server, struct sqt_told *told)
+{
+    const size_t used = strlen(told->sentence);
+    char rest[sizeof(told->advice)];
+    if (server->one.count < LEAST || server->one.count * 100 < server->slow * ONE_OBJECT)
+        return;
+    snprintf(told->sentence + used, sizeof(told->sentence) - used,
+             " %llu of the %llu that wait longest ask for one object, while others fetch it%s.",
+             (unsigned long long)server->one.count, (unsigned long long)server->slow,
+             2 * server->one.stale > server->one.count
+                 ? ": it had expired (stale), and each asks again until an answer is here"
+                 : "");
+    snprintf(rest, sizeof(rest), "%s", told->advice);
+    sqt_told_print(told->advice,
+                   "collapsed_forwarding on: one request asks the server for that object, and the others wait for its "
+                   "answer. A longer max-age, or refresh_pattern, lets it expire less often. Else: %.600s",
+                   rest);
+}
+
 /* Whether most slow requests are passed by others. */
 static int
 is_passed(const struct crowd_server *server)
@@ -120,6 +164,8 @@ crowd_request(void *state, const struct sqt_xact *xact, const struct sqt_request
     server->since = !server->count || xact->begin < server->since ? xact->begin : server->since;
     server->until = xact->end > server->until ? xact->end : server->until;
     crowd_pass(server, xact, took);
+    if (took / TIMES >= server->quickest)
+        crowd_object(server, xact, fact);
     server->ns += (double)took;
     ++server->count;
     crowd_step(server, xact);
@@ -160,6 +206,7 @@ crowd_told(const struct crowd_server *server, const struct sqt_ceiling_mean *few
         "That server is full, not slow: send it less, or give it more room. cache_peer: a second one, if it is a "
         "parent; max-conn= bounds what it gets at once. collapsed_forwarding and longer refresh_pattern ask it less "
         "often.");
+    crowd_add_object(server, told);
     sqt_finding_text(told->command, SQT_TOLD_TEXT, "sqtrace-dump --where='{server}' TRACE",
                      &(struct sqt_finding_values){.culprit = server->named.name});
     sqt_tolds_supersede(tolds, told);

@@ -191,10 +191,17 @@ apart_size_tell(const struct sqt_failed_requests *all, const struct sqt_failure 
         " They are large: nearly all of them had replies of %s or more, and %llu of the requests that did not fail "
         "had.",
         sqt_human_bytes(bytes, large), (unsigned long long)well);
-    sqt_told_print(told->advice,
-                   "Ask that service by hand for a reply of that size, and look for a limit of it in its own "
-                   "settings, and at its log. adaptation_access: leave out what it cannot take. icap_service: "
-                   "bypass=1 goes on without it.");
+    if (2 * x->timed_out > x->count)
+        sqt_told_print(
+            told->advice,
+            "That service takes longer for such replies than Squid waits: ask it by hand for one of that size, and "
+            "see how long. icap_io_timeout: longer than that. adaptation_access: leave out what is too large for "
+            "it. icap_service: bypass=1 goes on without it.");
+    else
+        sqt_told_print(told->advice,
+                       "Ask that service by hand for a reply of that size, and look for a limit of it in its own "
+                       "settings, and at its log. adaptation_access: leave out what it cannot take. icap_service: "
+                       "bypass=1 goes on without it.");
 }
 
 void
@@ -232,6 +239,7 @@ apart_join(struct sqt_failure *sum, const struct sqt_failure *x)
     sum->count += x->count;
     sum->felt += x->felt;
     sum->timed_out += x->timed_out;
+    sum->reused += x->reused;
     sum->late.count += x->late.count;
     sum->late.sum += x->late.sum;
     sum->late.squares += x->late.squares;
@@ -247,25 +255,31 @@ apart_server(const struct sqt_failure *x)
     return space && space[1] && strcmp(space + 1, "other") != 0 ? space + 1 : NULL;
 }
 
-/* Whether connections to this server fail as often as it takes to be one of several. */
 int
-sqt_failed_is_one_of_several(const struct sqt_failure *x)
+sqt_failed_is_dead_kept(const struct sqt_failure *x)
 {
-    return x->at == SQT_FAILED_CONNECT && x->count >= EACH && apart_server(x);
+    return x->at == SQT_FAILED_ANSWER && 10 * x->reused >= 9 * x->count && 2 * x->timed_out > x->count;
 }
 
-/* How many servers fail alike, of which none has more than half of the failures; 0: they do not.  names: of some of them. */
+int
+sqt_failed_is_one_of_several(const struct sqt_failure *x, enum sqt_failed_at at)
+{
+    return x->at == at && x->count >= EACH && apart_server(x) &&
+           (at == SQT_FAILED_CONNECT || sqt_failed_is_dead_kept(x));
+}
+
 unsigned
-sqt_failed_several(const struct sqt_failed_requests *all, struct sqt_failure *sum, char names[SQT_TOLD_NAME])
+sqt_failed_several(const struct sqt_failed_requests *all, enum sqt_failed_at at, struct sqt_failure *sum,
+                   char names[SQT_TOLD_NAME])
 {
     unsigned servers = 0;
     uint64_t most = 0;
     int alike = 1;
     size_t used = 0;
-    *sum = (struct sqt_failure){.at = SQT_FAILED_CONNECT};
+    *sum = (struct sqt_failure){.at = at};
     for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
         const struct sqt_failure *const x = (const struct sqt_failure *)named;
-        if (!sqt_failed_is_one_of_several(x))
+        if (!sqt_failed_is_one_of_several(x, at))
             continue;
         alike &= !servers || sqt_failed_mostly(sum) == sqt_failed_mostly(x);
         apart_join(sum, x);

@@ -85,9 +85,10 @@ sqt_failed_timeout(const struct sqt_failure *x, struct sqt_told *told)
     const size_t used = strlen(told->sentence);
     if (!names[x->at] || x->late.count < LATE_LEAST || x->late.count * 100 < x->count * LATE_PART)
         return;
-    if (sqt_failed_is_alike(x))
-        snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                 " Each wait ends after about %.1f s: that is %s.", x->late.sum / (double)x->late.count, names[x->at]);
+    snprintf(told->sentence + used, sizeof(told->sentence) - used,
+             sqt_failed_is_alike(x) ? " Each wait ends after about %.1f s: that is %s."
+                                    : " Squid gives up after %.1f s, in the mean: what ends a wait is %s.",
+             x->late.sum / (double)x->late.count, names[x->at]);
 }
 
 void

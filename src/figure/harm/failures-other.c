@@ -83,8 +83,11 @@ other_of_method(struct sqt_failed_requests *all, const struct sqt_xact *xact)
 static void
 other_answered(struct sqt_failed_requests *all, const struct sqt_xact *xact, int tunnel)
 {
-    if (!tunnel)
-        other_run(sqt_failure_get(all, SQT_FAILED_REFUSED, sqt_failure_server(xact)), xact);
+    if (!tunnel) {
+        struct sqt_failure *const server = sqt_failure_get(all, SQT_FAILED_REFUSED, sqt_failure_server(xact));
+        other_run(server, xact);
+        sqt_failed_odd(all, server, xact, is_odd(xact->status));
+    }
     other_of_method(all, xact);
 }
 

@@ -233,6 +233,14 @@ static const char limited_advice[] =
     "server_persistent_connections: keep connections, so that fewer are needed. cache_peer max-conn=, if it is a "
     "parent: no more than it takes. tcp_outgoing_address: a second address.";
 
+static const char dead_kept_advice[] =
+    "Connections that were open lead nowhere any more: a firewall, a NAT or a load balancer has forgotten them, or the "
+    "way "
+    "to the servers has changed, as after a failover or a new address of this machine. server_idle_pconn_timeout: "
+    "shorter "
+    "than such a device remembers a connection in which nothing is said. read_timeout: give up earlier. "
+    "server_persistent_connections off, for a trial, shows whether that is it.";
+
 static const char invalid_advice[] =
     "Ask that server by hand for the same. Two lengths that differ, lines without a colon, and a Transfer-Encoding "
     "that "
@@ -275,6 +283,8 @@ static const char *
 failures_why(const struct sqt_failure *x)
 {
     const struct failures_words *const w = &failures_words[x->at];
+    if (sqt_failed_is_dead_kept(x))
+        return "nothing came back on the kept connections to %s on which they were sent";
     if (x->at == SQT_FAILED_ANSWER && 10 * x->reused >= 9 * x->count)
         return "%s closed the kept connections on which they were sent, and Squid does not send such a request (POST) "
                "twice";
@@ -703,6 +713,7 @@ failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
     const enum sqt_why why = x->at == SQT_FAILED_CONNECT ? sqt_failed_mostly(x) : SQT_WHY_UNKNOWN;
     const char *const advice = failures_is_limited(x)       ? limited_advice
                                : sqt_why_advice(why)        ? sqt_why_advice(why)
+                               : sqt_failed_is_dead_kept(x) ? dead_kept_advice
                                : failures_is_invalid(x)     ? invalid_advice
                                : failures_is_turned_away(x) ? turned_away_advice
                                : failures_is_cut_short(x)   ? cut_short_advice
@@ -945,6 +956,34 @@ failures_tell_several(struct sqt_failed_requests *all, const struct sqt_failure 
     sqt_tolds_supersede(tolds, told);
 }
 
+/* Kept connections to several servers are dead: they share what does it. */
+static void
+failures_tell_dead_kept(struct sqt_failed_requests *all, const struct sqt_failure *sum, unsigned servers,
+                        const char *names, struct sqt_tolds *tolds)
+{
+    struct sqt_spell spell;
+    char end[SQT_TOLD_TEXT];
+    struct sqt_told *const told =
+        failures_told(tolds, all, failures_words[SQT_FAILED_ANSWER].cause, sum, SQT_FAILURES_ANSWER, &spell);
+    if (!told)
+        return;
+    snprintf(told->culprit, sizeof(told->culprit), "servers");
+    snprintf(end, sizeof(end),
+             "got an error page, because nothing came back on kept connections to %u servers (%s%s) on which they were "
+             "sent.",
+             servers, names, servers > SQT_FAILED_NAMED ? " and others" : "");
+    failures_sentence(told, sum->count, &spell, end);
+    sqt_failed_timeout(sum, told);
+    sqt_told_print(told->advice, "%s", dead_kept_advice);
+    sqt_told_print(told->command, "%s", failures_words[SQT_FAILED_ANSWER].command);
+    sqt_tolds_supersede(tolds, told);
+    for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
+        const struct sqt_failure *const x = (const struct sqt_failure *)named;
+        if (sqt_failed_is_one_of_several(x, SQT_FAILED_ANSWER))
+            sqt_tolds_drop(tolds, "no_answer", failures_name(x));
+    }
+}
+
 /* Several servers cut replies alike: they share what does it. */
 static void
 failures_tell_cut(struct sqt_failed_requests *all, unsigned servers, struct sqt_tolds *tolds)
@@ -974,21 +1013,28 @@ sqt_failures_tell(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
     all->limit = sqt_limit_of(&all->spans);
     const int local = is_local(all);
     const unsigned cutters = sqt_failed_cutters(all);
-    char names[SQT_TOLD_NAME];
-    struct sqt_failure sum;
-    const unsigned servers = local ? 0 : sqt_failed_several(all, &sum, names);
+    char names[SQT_TOLD_NAME], kept_names[SQT_TOLD_NAME];
+    struct sqt_failure sum, kept;
+    const unsigned servers = local ? 0 : sqt_failed_several(all, SQT_FAILED_CONNECT, &sum, names),
+                   dead_kept = sqt_failed_several(all, SQT_FAILED_ANSWER, &kept, kept_names);
+    const uint32_t refused = sqt_failed_refused_alike(all, tolds);
     if (local)
         failures_tell_local(all, tolds);
     if (cutters)
         failures_tell_cut(all, cutters, tolds);
     if (servers)
         failures_tell_several(all, &sum, servers, names, tolds);
+    if (dead_kept)
+        failures_tell_dead_kept(all, &kept, dead_kept, kept_names, tolds);
     for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
         const struct sqt_failure *const x = (const struct sqt_failure *)named;
+        if (x->at == SQT_FAILED_REFUSED && refused && x->longest.status == refused)
+            continue;
         if (x->at == SQT_FAILED_REFUSED || x->at == SQT_FAILED_ONE_METHOD)
             failures_tell_refused(all, tolds, x);
         else if (x->count && !(local && is_at_once(x)) && !(cutters && x->at == SQT_FAILED_CUT) &&
-                 !(servers && sqt_failed_is_one_of_several(x)))
+                 !(servers && sqt_failed_is_one_of_several(x, SQT_FAILED_CONNECT)) &&
+                 !(dead_kept && sqt_failed_is_one_of_several(x, SQT_FAILED_ANSWER)))
             failures_tell_one(all, end, tolds, x);
     }
 }

@@ -167,6 +167,8 @@ failures_add(struct failures *f, struct sqt_failure *failure, uint32_t series, c
     sqt_when_add(&f->all.when, series, xact->begin, (uint64_t)felt, 1);
     if (series == failure->series && failure->at == SQT_FAILED_CONNECT)
         sqt_when_add(&f->all.when, SQT_FAILURES_CONNECT, xact->begin, (uint64_t)felt, 1);
+    if (series == failure->series && failure->at == SQT_FAILED_ANSWER)
+        sqt_when_add(&f->all.when, SQT_FAILURES_ANSWER, xact->begin, (uint64_t)felt, 1);
 }
 
 const char *

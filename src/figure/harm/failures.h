@@ -112,6 +112,10 @@ struct sqt_failure {
     } run, longest;     /* answers of a server in a row that are 4xx: the last, and the longest */
     uint64_t answered;  /* other answers of that server */
     struct {
+        uint32_t status; /* 0: none */
+        uint64_t count;
+    } odd; /* of a server: the first status that no server that is well gives to many, 403 too, and how often it gave that */
+    struct {
         char method[SQT_FAILED_METHOD]; /* "": none */
         uint64_t count, most;           /* of 5xx in a row: the last ones, and the longest row of any method */
         uint64_t well, others; /* good answers to other methods since the last row, or the longest one, began */
@@ -125,8 +129,16 @@ struct sqt_failure {
 };
 
 /* Series of sums by time: all requests, those whose connections failed at once, those whose replies were cut, those whose
- * connections failed, and each failure's from there on. */
-enum { SQT_FAILURES_ALL = 1, SQT_FAILURES_AT_ONCE, SQT_FAILURES_CUT, SQT_FAILURES_CONNECT, SQT_FAILURES_SERIES };
+ * connections failed, those that got no answer, those that servers refused, and each failure's from there on. */
+enum {
+    SQT_FAILURES_ALL = 1,
+    SQT_FAILURES_AT_ONCE,
+    SQT_FAILURES_CUT,
+    SQT_FAILURES_CONNECT,
+    SQT_FAILURES_ANSWER,
+    SQT_FAILURES_ODD,
+    SQT_FAILURES_SERIES
+};
 
 struct sqt_failed_requests {
     struct sqt_names names; /* of struct sqt_failure */
@@ -169,7 +181,7 @@ void sqt_failed_dead(const struct sqt_failed_requests *all, char names[SQT_TOLD_
 void sqt_failed_late(struct sqt_failure *failure, int64_t ns);
 /* Whether Squid gave up waiting after about the same time whenever it did. */
 int sqt_failed_is_alike(const struct sqt_failure *failure);
-/* Adds which time-out of Squid ends them, if all end after as long. */
+/* Adds after how long Squid gives up, and which time-out that is. */
 void sqt_failed_timeout(const struct sqt_failure *failure, struct sqt_told *told);
 /* Adds that Squid keeps the failure of a look-up. */
 void sqt_failed_kept(const struct sqt_failure *failure, struct sqt_told *told);
@@ -196,11 +208,19 @@ void sqt_failed_apart_tell(const struct sqt_failed_requests *all, const struct s
 
 /* Servers that are named of several. */
 #define SQT_FAILED_NAMED 4
-/* How many servers connections fail to alike, of which none has more than half of the failures; 0: they do not.  sum: of all of
- * them; names: of some. */
-unsigned sqt_failed_several(const struct sqt_failed_requests *all, struct sqt_failure *sum, char names[SQT_TOLD_NAME]);
+/* How many servers fail alike, of which none has more than half of the failures; 0: they do not.  at: SQT_FAILED_CONNECT, or
+ * SQT_FAILED_ANSWER: those on whose kept connections nothing came.  sum: of all of them; names: of some. */
+unsigned sqt_failed_several(const struct sqt_failed_requests *all, enum sqt_failed_at at, struct sqt_failure *sum,
+                            char names[SQT_TOLD_NAME]);
 /* Whether it is one of those that may be several. */
-int sqt_failed_is_one_of_several(const struct sqt_failure *failure);
+int sqt_failed_is_one_of_several(const struct sqt_failure *failure, enum sqt_failed_at at);
+/* Whether nothing came on kept connections on which requests were sent, until a time-out. */
+int sqt_failed_is_dead_kept(const struct sqt_failure *failure);
+
+/* failures-refused.c: adds a finding if servers refuse a good part of their requests alike.  Returns the status, or 0. */
+uint32_t sqt_failed_refused_alike(struct sqt_failed_requests *all, struct sqt_tolds *tolds);
+/* A server answered.  Its status counts if it is 403, or odd: one that no server that is well gives to many. */
+void sqt_failed_odd(struct sqt_failed_requests *all, struct sqt_failure *server, const struct sqt_xact *xact, int odd);
 
 /* failures-told.c: adds a finding for each that matters.  end: of the trace. */
 void sqt_failures_tell(struct sqt_failed_requests *failed, int64_t end, struct sqt_tolds *tolds);

@@ -9,6 +9,8 @@
 
 /* Lists that are read within that time are of the same start or reconfiguration, ns. */
 #define TOGETHER INT64_C(60000000000)
+/* Children of helpers are started one after the other, at most so long after each other, ns. */
+#define NEXT INT64_C(500000000)
 
 static struct sqt_standing_kid *
 working_kid(struct sqt_standstill *s, const struct sqt_origin *origin)
@@ -40,6 +42,22 @@ working_child(struct sqt_standing_kid *kid, const struct sqt_incident_row *row)
     ++kid->ending.died;
 }
 
+static void
+working_started(struct sqt_standstill *s, const struct sqt_incident_row *row)
+{
+    const char *const name = sqt_incident_who(row) ? sqt_incident_who(row) : "";
+    if (s->children.origin != row->origin || row->at - s->children.until > NEXT) {
+        snprintf(s->children.name, sizeof(s->children.name), "%s", name);
+        s->children.origin = row->origin;
+        s->children.since = row->at;
+        s->children.count = 0;
+    }
+    if (strcmp(s->children.name, name) != 0)
+        *s->children.name = '\0';
+    s->children.until = row->at;
+    ++s->children.count;
+}
+
 void
 sqt_standing_incident(struct sqt_standstill *s, const struct sqt_incident_row *row)
 {
@@ -47,6 +65,8 @@ sqt_standing_incident(struct sqt_standstill *s, const struct sqt_incident_row *r
     const char *const words = sqt_incident_who(row);
     if (row->event == SQT_EV_LIST_READ)
         working_list(s, row);
+    if (row->event == SQT_EV_CHILD_STARTED)
+        working_started(s, row);
     if (row->event == SQT_EV_CHILD_DIED && kid)
         working_child(kid, row);
     if (row->event == SQT_EV_FATAL && kid) {
@@ -70,4 +90,9 @@ sqt_standing_worked(const struct sqt_standstill *s, struct sqt_standing_group *g
     if (s->written.origin == origin && s->written.at >= since && s->written.at <= until &&
         s->written.entries > group->entries)
         group->entries = s->written.entries;
+    if (s->children.origin == origin && s->children.since >= since && s->children.until <= until) {
+        group->children.count = s->children.count > group->children.count ? s->children.count : group->children.count;
+        snprintf(group->children.name, sizeof(group->children.name), "%s", s->children.name);
+        group->children.ns += s->children.until - s->children.since;
+    }
 }

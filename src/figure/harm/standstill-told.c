@@ -16,6 +16,9 @@
 #define RECURRING 3
 /* Passes that come as often as that, in ns, are no standstills: the event loop has too much to do, and rules say so. */
 #define OFTEN INT64_C(2000000000)
+/* So many children of helpers that are started take that part of the standstills, in %. */
+#define CHILDREN 5
+#define CHILDREN_SHARE 50
 
 static const struct standstill_words {
     const char *cause, *culprit, *advice, *command;
@@ -149,6 +152,13 @@ standing_list(const struct sqt_standing_group *g, char *text, size_t size)
     return text;
 }
 
+/* Whether starts of helpers are most of what it took. */
+static int
+is_starting_children(const struct sqt_standing_group *g)
+{
+    return g->children.count >= CHILDREN && g->children.ns * 100 >= g->ns * CHILDREN_SHARE;
+}
+
 static void
 standstill_reconfigured(const struct sqt_standstill *s, const struct sqt_standing_group *g, const char *when,
                         const char *times, struct sqt_told *told)
@@ -157,6 +167,14 @@ standstill_reconfigured(const struct sqt_standstill *s, const struct sqt_standin
     standing_list(g, list, sizeof(list));
     sqt_told_print(told->sentence, "%s, squid -k reconfigure stopped Squid %s: it read squid.conf and %s%s.", when,
                    times, *list ? "long lists, most of the time " : "the lists of its ACLs", list);
+    if (is_starting_children(g))
+        sqt_told_print(told->sentence,
+                       "%s, squid -k reconfigure stopped Squid %s: it started %u children of %s again, one after the "
+                       "other.%s",
+                       when, times, g->children.count, *g->children.name ? g->children.name : "helpers",
+                       strncmp(g->children.name, "external_acl", 12) == 0
+                           ? " What that helper had answered is forgotten, too, and asked again."
+                           : "");
     if (is_waiting(s, "mainReconfigure"))
         sqt_told_print(told->sentence,
                        "%s, squid -k reconfigure stopped Squid %s: it waited for a name server, to look up the host "
@@ -266,7 +284,13 @@ static void
 standstill_advice(const struct sqt_standing_group *g, const struct standstill_words *w, struct sqt_told *told)
 {
     struct sqt_ending ending;
-    const char *const holder = w->culprit ? NULL : sqt_holder_advice(told->culprit);
+    const char *holder = w->culprit ? NULL : sqt_holder_advice(told->culprit);
+    if (g->kind == SQT_STANDING_RECONFIGURE && is_starting_children(g))
+        holder =
+            "Reconfigure less often: an external_acl_type helper takes a new list without a reconfiguration. Have "
+            "fewer "
+            "children started at once (startup=, children-startup=), or fewer that do more at a time (concurrency=): "
+            "each start copies the tables of Squid's memory (fork).";
     sqt_told_print(told->advice, "%s%s%s", holder ? holder : w->advice,
                    *g->list.acl ? " The longest list is that of acl " : "", g->list.acl);
     if (*g->list.acl)

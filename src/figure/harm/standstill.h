@@ -60,6 +60,11 @@ struct sqt_standing_group {
     double rate;                   /* of that: requests a second before */
     struct sqt_standing_list list; /* the longest that was read meanwhile */
     uint64_t entries;              /* of a rotation: the most that it wrote to swap.state; 0: not told */
+    struct {
+        unsigned count;
+        int64_t ns;
+        char name[SQT_TOLD_NAME]; /* of the helper; "": of several, or not known */
+    } children; /* of helpers that it started, at most; ns: from the first to the last, of all standstills */
     struct sqt_standing_ending ending;
 };
 
@@ -116,7 +121,13 @@ struct sqt_standstill {
         const struct sqt_origin *origin;
         int64_t at;
         uint64_t entries;
-    } written;                         /* swap.state, last */
+    } written; /* swap.state, last */
+    struct {
+        const struct sqt_origin *origin;
+        int64_t since, until;
+        unsigned count;
+        char name[SQT_TOLD_NAME];
+    } children;                        /* that were started one after the other, last */
     struct sqt_standing_ending ending; /* of who ended last */
     const struct sqt_origin *ended;    /* who that is; only compared */
     uint64_t ended_open;               /* requests of it that have no end */

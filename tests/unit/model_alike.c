@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * model_alike.c - table `findings`: servers that refuse alike, or whose kept connections are dead; connections that never come
+ * about; what slow answers have in common; what a helper is asked for; and a clock that is set.
+ */
+#include "model_found.h"
+
+#define SECOND (1000 * MS)
+enum { PARENT = 1, ORIGIN_1, ORIGIN_2, ORIGIN_3 };
+enum { AUTH, GROUPS };
+
+static int64_t now;
+
+/* Ten requests a second. */
+static uint64_t
+begin(void)
+{
+    const uint64_t xact = 100 + number++;
+    now = (int64_t)number * 100 * MS;
+    begin_xact(now, xact, 7);
+    return xact;
+}
+
+static void
+end(uint64_t xact, uint32_t status, uint32_t flags)
+{
+    PUT(now += MS, XACT_END, xact, MISS, status);
+    PART(PART_XACT_SIZES, 1000, 1300, 1);
+    PART(PART_XACT_FLAGS, number, 7, flags);
+}
+
+/* On a kept connection. */
+static void
+answered(uint32_t server, int64_t took, uint32_t status)
+{
+    const uint64_t xact = begin();
+    PUT(now, CONNECT_REUSED, xact, 50, 1);
+    PART(PART_SERVER, 4, 0, server);
+    PUT(now, DISPATCH, xact, 50, 0);
+    PUT(now, REQUEST_SENT, xact, 50, 0);
+    PUT(now += took, SERVER_HEADER, xact, 100, status);
+    PUT(now, SERVER_DONE, xact, 50, 0);
+    end(xact, status, 0);
+    number += (unsigned)(took / (100 * MS));
+}
+
+/* The same, until Squid gives up. */
+static void
+unanswered(uint32_t server, int64_t took)
+{
+    const uint64_t xact = begin();
+    PUT(now, CONNECT_REUSED, xact, 50, 1);
+    PART(PART_SERVER, 4, 0, server);
+    PUT(now, DISPATCH, xact, 50, 0);
+    PUT(now += MS, REQUEST_SENT, xact, 50, 0);
+    now += took;
+    end(xact, 504, SQT_XACT_ERROR_PAGE | SQT_XACT_ABORTED);
+    number += (unsigned)(took / (100 * MS));
+}
+
+static unsigned
+row_of(const char *cause)
+{
+    unsigned row = 0;
+    find();
+    now = 0;
+    while (row < found_count && strcmp(TEXT(row, cause), cause) != 0)
+        ++row;
+    return row;
+}
+
+static void
+assert_first(const char *cause, const char *culprit)
+{
+    assert_int_equal(row_of(cause), 0);
+    assert_string_equal(TEXT(0, culprit), culprit);
+}
+
+/* ---- servers ---- */
+
+/* Three servers, and each that is one of the first `refusing` answers every second request with that status. */
+static void
+refuse(unsigned refusing, uint32_t status)
+{
+    for (unsigned i = 0; i < 120; ++i)
+        answered(ORIGIN_1 + i % 3, MS, i % 3 < refusing && i / 3 % 2 ? status : 200);
+}
+
+static void
+servers_refuse_alike(void **state)
+{
+    (void)state;
+    refuse(3, 403);
+    assert_first("server_refuses", "servers");
+    assert_int_equal(NUMBER(0, failures), 60);
+    assert_non_null(
+        strstr(TEXT(0, sentence), "with 403: 3 of the 3 servers that are asked do so, for a part of what they"));
+    refuse(3, 429);
+    assert_first("server_refuses", "servers");
+    assert_non_null(strstr(TEXT(0, advice), "Ask less often"));
+}
+
+static void
+one_server_refuses(void **state)
+{
+    (void)state;
+    refuse(1, 403);
+    assert_first("healthy", "-");
+    refuse(3, 404); /* what is not there */
+    assert_first("healthy", "-");
+}
+
+/* Kept connections to so many servers are dead from then on.  Others of the same servers work. */
+static void
+die(unsigned servers)
+{
+    for (unsigned i = 0; i < 90; ++i)
+        if (i < 60 || i % 3 >= servers)
+            answered(ORIGIN_1 + i % 3, MS, 200);
+        else
+            unanswered(ORIGIN_1 + i % 3, 4 * SECOND);
+}
+
+static void
+kept_connections_are_dead(void **state)
+{
+    (void)state;
+    die(3);
+    assert_first("failed_answer", "servers");
+    assert_int_equal(NUMBER(0, failures), 30);
+    assert_non_null(strstr(TEXT(0, sentence), "nothing came back on kept connections to 3 servers (origin-"));
+    assert_non_null(strstr(TEXT(0, sentence), "Each wait ends after about 4.0 s: that is read_timeout."));
+    assert_int_equal(row_of("no_answer"), found_count);
+    die(1);
+    assert_int_not_equal(row_of("failed_answer"), found_count);
+    die(1);
+    const unsigned row = row_of("failed_answer");
+    assert_string_equal(TEXT(row, culprit), "origin-1");
+    assert_non_null(strstr(TEXT(row, sentence), "nothing came back on the kept connections to origin-1 on which"));
+    assert_null(strstr(TEXT(row, sentence), "POST"));
+}
+
+/* A request tries an origin in vain for a second, and then asks the parent; or the origin takes it then. */
+static void
+connect_in_vain(int in_vain)
+{
+    for (unsigned i = 0; i < 60; ++i) {
+        const uint64_t xact = begin();
+        PUT(now, CONNECT_BEGIN, xact, 51, 1);
+        PART(PART_SERVER, 4, 0, ORIGIN_1 + i % 3);
+        PUT(now += SECOND, CONNECT_END, xact, 51, in_vain ? SQT_CONNECT_TIMEOUT : SQT_CONNECT_OK);
+        if (in_vain) {
+            PUT(now, CONNECT_REUSED, xact, 50, 2);
+            PART(PART_SERVER, 4, 0, PARENT);
+        }
+        PUT(now += MS, XACT_END, xact, MISS, 200);
+        PART(PART_XACT_SIZES, 1000, 1300, in_vain ? 2 : 1);
+        PART(PART_XACT_FLAGS, number, 7, 0);
+        number += 11;
+    }
+}
+
+static void
+nobody_is_reached(void **state)
+{
+    (void)state;
+    connect_in_vain(1);
+    assert_first("connect", "servers");
+    assert_non_null(
+        strstr(TEXT(0, sentence), "60 of 60 attempts to connect to 3 servers fail, because no answer came in time"));
+    assert_non_null(strstr(TEXT(0, sentence), "Squid goes direct first. Only when that has failed, parent is asked"));
+    assert_null(strstr(TEXT(0, sentence), "SYN"));
+    connect_in_vain(0);
+    assert_first("connect", "servers");
+    assert_null(strstr(TEXT(0, sentence), "fail"));
+}
+
+/* A server takes 400 ms to say that something is not there, or whatever it says. */
+static void
+slow_is_one_status(void **state)
+{
+    (void)state;
+    for (unsigned all = 0; all < 2; ++all) {
+        for (unsigned i = 0; i < 120; ++i)
+            if (i % 2)
+                answered(ORIGIN_2, MS, 200);
+            else
+                answered(ORIGIN_1, all || i % 4 ? 400 * MS : MS, i % 4 ? 404 : 200);
+        find();
+        now = 0;
+        const char *const said =
+            strstr(TEXT(0, sentence), "What takes long is its answer 404 (not found): 30 of its 60 answers");
+        assert_string_equal(TEXT(0, culprit), "origin-1");
+        if (all)
+            assert_null(said);
+        else
+            assert_non_null(said);
+    }
+}
+
+/* ---- helpers ---- */
+
+/* So many of ten requests ask a helper, and of four answers so many are no. */
+static void
+ask(uint32_t who, unsigned asked, unsigned no)
+{
+    for (unsigned i = 0; i < 100; ++i) {
+        const uint64_t xact = begin();
+        const int is_no = i % 10 < asked && i % 4 < no;
+        if (i == 0)
+            PUT(now - MS, CONN_ACCEPT, 7, 9, 3128);
+        PUT(now, ACCESS_BEGIN, xact, 0, 0);
+        if (i % 10 < asked) {
+            PUT(now, HELPER_BEGIN, xact, xact, who);
+            PUT(now += 98 * MS, HELPER_END, xact, xact, is_no ? SQT_WAIT_ERR : SQT_WAIT_OK);
+            PART(PART_HELPER, (uint64_t)(now - 98 * MS), 0, 0);
+        }
+        PUT(now, ACCESS_END, xact, 0, 0);
+        PUT(now += MS, XACT_END, xact, is_no ? DENIED : MEM_HIT, is_no ? 407 : 200);
+        PART(PART_XACT_SIZES, 1000, 1300, 0);
+        PART(PART_XACT_FLAGS, 1, 7, 0);
+    }
+}
+
+static void
+logins_are_wrong(void **state)
+{
+    (void)state;
+    ask(AUTH, 10, 3);
+    unsigned row = row_of("slow_helper");
+    assert_string_equal(TEXT(row, culprit), "auth basic");
+    assert_non_null(strstr(TEXT(row, sentence), "75 of its 100 answers are no (ERR): wrong logins"));
+    ask(AUTH, 10, 3);
+    row = row_of("challenges");
+    assert_string_equal(TEXT(row, culprit), "auth basic");
+    ask(AUTH, 5, 0);
+    row = row_of("slow_helper");
+    assert_null(strstr(TEXT(row, sentence), "ERR"));
+}
+
+static void
+nothing_is_kept(void **state)
+{
+    (void)state;
+    ask(GROUPS, 10, 0);
+    assert_first("slow_helper", "external_acl groups");
+    assert_non_null(strstr(TEXT(0, sentence), "It is asked 100 times for 100 requests"));
+    ask(GROUPS, 5, 0);
+    assert_first("slow_helper", "external_acl groups");
+    assert_null(strstr(TEXT(0, sentence), "It is asked"));
+}
+
+/* ---- the clock ---- */
+
+/* After 5 s the time of day is set by so much.  Of all requests so many fail just then. */
+static void
+set_clock(uint64_t step, unsigned failing)
+{
+    for (unsigned i = 0; i < 100; ++i)
+        if (i >= 50 && i < 50 + failing)
+            unanswered(ORIGIN_1, MS);
+        else {
+            answered(ORIGIN_1, MS, 200);
+            if (i == 49)
+                PUT(now + MS, CLOCK_STEP, (uint64_t)now, step, SQT_STEP_WALL_FORWARD);
+        }
+}
+
+static void
+the_clock_is_set(void **state)
+{
+    (void)state;
+    set_clock(UINT64_C(7200000000000), 6);
+    assert_first("clock_set", "time of day");
+    assert_int_equal(NUMBER(0, failures), 6);
+    assert_non_null(strstr(TEXT(0, sentence), "was set forward by 7,200 s. 6 requests failed just then"));
+    set_clock(UINT64_C(7200000000000), 0);
+    assert_int_equal(row_of("clock_set"), found_count);
+    set_clock(UINT64_C(1000000000), 6);
+    assert_int_equal(row_of("clock_set"), found_count);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(servers_refuse_alike),      SCRIPT_TEST(one_server_refuses),
+                                       SCRIPT_TEST(kept_connections_are_dead), SCRIPT_TEST(nobody_is_reached),
+                                       SCRIPT_TEST(slow_is_one_status),        SCRIPT_TEST(logins_are_wrong),
+                                       SCRIPT_TEST(nothing_is_kept),           SCRIPT_TEST(the_clock_is_set)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
