@@ -45,7 +45,7 @@ else
 fi
 # gnuplot draws the pictures above which the page's charts stand.
 if command -v gnuplot >/dev/null; then
-    "$build/sqtrace-report" --quiet --figures=dummy-load --output="$work/report" "$tree/doc/sample" >"$out" 2>&1
+    "$build/sqtrace-report" --quiet --data="$tree/tools" --figures=dummy-load --output="$work/report" "$tree/doc/sample" >"$out" 2>&1
     grep -q '"figure":"dummy-load".*"solid":"_per_s"' "$work/report/series.js"
     check "and the report's page can zoom it"
     grep -q 'class=miss.*Open the requests of a dummy' "$work/report/index.html"
