@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * octaves.h - log-linear buckets: as many to each doubling.
+ * octaves.h - log-linear buckets: the same number for each doubling.
  *
  * With 2^bits buckets, octave 0 holds 0 to 2^bits - 1, one value a bucket; octave k > 0 holds the values from
  * 2^(bits+k-1) to 2^(bits+k) - 1 in buckets of 2^(k-1).

@@ -155,7 +155,7 @@ service_of(const struct sqt_process_state *process, const struct sqt_diskop *op,
     return told && !(end->aux & (SQT_IO_TIMED_OUT | SQT_IO_CANCELLED)) ? &process->told.service : NULL;
 }
 
-/* What a record of its end, and those behind it, say; times that contradict each other are brought into order. */
+/* Takes the operation's times from the record of its end and the parts that follow it; puts times that disagree in order. */
 static void
 read_end(const struct sqt_process_state *process, struct sqt_diskop *op, int64_t now, const struct sqt_record *record,
          unsigned more)

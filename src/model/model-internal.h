@@ -91,7 +91,7 @@ struct sqt_process_state {
     struct sqt_jump jump;             /* the last one */
     int64_t stepped;                  /* when the last one was told; INT64_MIN: never */
     struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests, helpers, services, conns;
-    struct sqt_idmap ios; /* by swap and offset, of swaps with many blocks under way */
+    struct sqt_idmap ios; /* open blocks by swap and offset, of swaps with many in flight */
     struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool,
         held_pool, wait_pool, context_pool, notes_pool, conn_pool;
     struct sqt_loop_state loop;
@@ -227,7 +227,7 @@ sqt_bytes(uint64_t bytes)
     return bytes < SQT_BYTES_MAX ? (int64_t)bytes : SQT_BYTES_MAX;
 }
 
-/* Says, the first time, that there is no room for another thing of that kind. */
+/* open.c: says, the first time, that there is no room for another thing of that kind. */
 void sqt_bound_met(struct sqt_process_state *process, enum sqt_open_kind kind, uint64_t open);
 
 /* A duration that a record has in ticks, as ns; not below 0. */
@@ -246,6 +246,19 @@ sqt_io_outcome(uint32_t io_bytes)
            : io_bytes & SQT_IO_FAILED                              ? SQT_OUTCOME_ERROR
            : io_bytes & SQT_IO_CANCELLED                           ? SQT_OUTCOME_ABORTED
                                                                    : SQT_OUTCOME_COMPLETE;
+}
+
+/* How a connect or a TLS handshake ended, from a field of kind OUTCOME. */
+static inline enum sqt_outcome
+sqt_connect_outcome(uint32_t aux)
+{
+    static const enum sqt_outcome outcomes[] = {
+        [SQT_CONNECT_OK] = SQT_OUTCOME_COMPLETE,
+        [SQT_CONNECT_FAILED] = SQT_OUTCOME_ERROR,
+        [SQT_CONNECT_TIMEOUT] = SQT_OUTCOME_TIMEOUT,
+        [SQT_CONNECT_CANCELLED] = SQT_OUTCOME_ABORTED,
+    };
+    return aux < sizeof(outcomes) / sizeof(*outcomes) ? outcomes[aux] : SQT_OUTCOME_ERROR;
 }
 
 #define SQT_SUBSCRIBERS 2 /* of one event, at most */
@@ -315,7 +328,6 @@ void sqt_block_unlink(struct sqt_process_state *process, struct sqt_io *io);
 /* servers.c */
 sqt_handler sqt_connect_begin, sqt_connect_end, sqt_connect_reused, sqt_tls_begin, sqt_tls_end, sqt_server_used,
     sqt_server_close;
-enum sqt_outcome sqt_connect_outcome(uint32_t aux);
 void sqt_attempt_end(struct sqt_process_state *process, struct sqt_attempt *attempt, int64_t now,
                      enum sqt_outcome outcome);
 

@@ -176,20 +176,6 @@ sqt_model_look_back(struct sqt_model *model, sqt_accepted_function *accepted, vo
     model->room.accepted_since = since;
 }
 
-void
-sqt_bound_met(struct sqt_process_state *process, enum sqt_open_kind kind, uint64_t open)
-{
-    static const char *const words[] = {
-#define SQT_OPEN(NAME, words) [SQT_OPEN_##NAME] = words,
-        SQT_OPEN_KINDS(SQT_OPEN)
-#undef SQT_OPEN
-    };
-    if (process->room->told[kind]++ || !process->consumer->bound)
-        return;
-    const struct sqt_bound_row row = {.origin = process->origin, .at = process->now, .what = words[kind], .open = open};
-    process->consumer->bound(process->consumer->context, &row);
-}
-
 static void
 init_pools(struct sqt_process_state *process)
 {

@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * open.c - what is open in the model now, for those who show a running Squid.
+ * open.c - what is open in the model now, for those who show a running Squid; and that no more can be open.
  */
 #include "model-internal.h"
+
+void
+sqt_bound_met(struct sqt_process_state *process, enum sqt_open_kind kind, uint64_t open)
+{
+    static const char *const words[] = {
+#define SQT_OPEN(NAME, words) [SQT_OPEN_##NAME] = words,
+        SQT_OPEN_KINDS(SQT_OPEN)
+#undef SQT_OPEN
+    };
+    if (process->room->told[kind]++ || !process->consumer->bound)
+        return;
+    const struct sqt_bound_row row = {.origin = process->origin, .at = process->now, .what = words[kind], .open = open};
+    process->consumer->bound(process->consumer->context, &row);
+}
 
 /* The kind of wait in which a transaction of that stage has a helper or service to name; SQT_NAMED_STAGES: none. */
 static enum sqt_named_stage

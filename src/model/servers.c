@@ -13,18 +13,6 @@
 
 #define PEER_KIND_SPARE (UINT32_C(1) << 31)
 
-enum sqt_outcome
-sqt_connect_outcome(uint32_t aux)
-{
-    static const enum sqt_outcome outcomes[] = {
-        [SQT_CONNECT_OK] = SQT_OUTCOME_COMPLETE,
-        [SQT_CONNECT_FAILED] = SQT_OUTCOME_ERROR,
-        [SQT_CONNECT_TIMEOUT] = SQT_OUTCOME_TIMEOUT,
-        [SQT_CONNECT_CANCELLED] = SQT_OUTCOME_ABORTED,
-    };
-    return aux < sizeof(outcomes) / sizeof(*outcomes) ? outcomes[aux] : SQT_OUTCOME_ERROR;
-}
-
 void
 sqt_attempt_end(struct sqt_process_state *process, struct sqt_attempt *attempt, int64_t now, enum sqt_outcome outcome)
 {

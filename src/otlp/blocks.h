@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * blocks.h - the blocks of swaps that are not over, as events of the span that a swap becomes.
+ * blocks.h - the blocks of open swaps, as events of the span that a swap becomes.
  *
- * Memory is bounded: by SQT_OTLP_EVENTS of a swap, and by SQT_OTLP_EVENT_BYTES of all.
+ * Memory is bounded: by SQT_OTLP_EVENTS events for a swap, and SQT_OTLP_EVENT_BYTES bytes for all swaps.
  */
 #ifndef SQT_OTLP_BLOCKS_H
 #define SQT_OTLP_BLOCKS_H
@@ -15,7 +15,7 @@
 /* Bytes of the events of all swaps that are not over: then further blocks are counted as dropped, too. */
 #define SQT_OTLP_EVENT_BYTES ((size_t)16 << 20)
 
-/* Those of one swap, at its member user; NULL: it has none. */
+/* The events of one swap.  The swap's member user points here; NULL: it has none. */
 struct sqt_otlp_events {
     struct sqt_otlp_events *next, *previous;
     struct sqt_otlp_text text;

@@ -234,7 +234,7 @@ otlp_give_up(struct sqt_otlp *o, struct sqt_otlp_entry *e, int forced)
     sqt_otlp_drop(&o->keep, e);
 }
 
-/* Makes room for another transaction that is open, or another span of one. */
+/* Makes room for another open transaction, or for another span of an open one. */
 static void
 otlp_make_room(struct sqt_otlp *o, int64_t now)
 {

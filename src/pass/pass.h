@@ -11,9 +11,9 @@
  *     sqt_pass_free(pass);
  *     sqt_stream_close(stream);
  *
- * Of several figures those that facts are enough for get theirs in batches, with a crew in whichever of its threads;
- * what is handed out is the same, and comes in the thread that calls.  Rows of tables come while the trace is read.
- * Those of figures come from sqt_pass_finish, after their notes, one job after the other in the order of the array.
+ * Of several figures, those that need only facts get them in batches, in any thread of the crew if there is one.  The
+ * rows and notes are the same without a crew, and are always handed out in the calling thread.  Rows of tables come while the trace is read.
+ * Rows of figures come from sqt_pass_finish, after the figure's notes, job by job in the order of the array.
  */
 #ifndef SQT_PASS_H
 #define SQT_PASS_H
@@ -35,7 +35,7 @@ void sqt_pass_join(struct sqt_pass *pass, sqt_logged_function *logged, void *con
  * sqt_stream_accepted() and a stream, say. */
 void sqt_pass_look_back(struct sqt_pass *pass, sqt_accepted_function *accepted, void *context, int64_t since);
 
-/* Takes the records of a run of the stream.  Empty runs are welcome. */
+/* Takes the records of a run of the stream, which may be empty. */
 void sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run);
 
 /* From now on it is done, too, once all that began from since until until has come to its end. */

@@ -3,8 +3,8 @@
  * kept.h - what is kept of a request until it is over, because only then it is known whether it is wanted and
  * what it was: where its time was charged to, and the blocks that it has read.
  *
- * Memory is bounded: no array grows by more than an eighth of what is left of the budget.  A request whose array would
- * have to is kept up to that moment, and the rest of it is printed as sums.
+ * Memory is bounded: no array grows by more than an eighth of what is left of the budget.  If a request's
+ * array needs more, the request is kept up to that moment, and the rest of it is printed as sums.
  */
 #ifndef SQT_ROW_KEPT_H
 #define SQT_ROW_KEPT_H

@@ -149,7 +149,7 @@ inline void (*&EachSecond())()
     return function;
 }
 
-/// Squid does what it does each second.  A timed event of its own would wake an idle Squid once more.
+/// Squid calls this in its own work of each second.  A timed event of its own would wake an idle Squid once more.
 inline void
 ASecondIsOver()
 {

@@ -14,10 +14,10 @@ SQT_FIGURE(dummy_load, "dummy-load", request_rates, "Load of a dummy", SQT_X_TIM
            "requests for each second, in a test of a recipe", "How a dummy is drawn.")\
 SQT_BY_TIME(dummy_load)\
 SQT_CURVE(dummy_load, all, RATE, REQUESTS(SQT_ALL, 0, 0, 0), NOTHING)\
+SQT_DRAWN(dummy_load, RATES)\
+SQT_LINK(dummy_load, "sort=time_s\&class=miss", "Open the requests of a dummy")\
 SQT_TABLE_END(dummy_load)\
 ' "$tree/src/row/figures.def"
-sed -i '/^SQT_PLOT_RATES(load)/a\
-SQT_PLOT_RATES(dummy_load)' "$tree/src/sink/plot/plots.def"
 sed 's/"load"/"dummy-load"/; s/=load/=dummy-load/; s/ load\.\(gp\|png\)/ dummy-load.\1/g' "$tree/tools/plots/load.gp" \
     >"$tree/tools/plots/dummy-load.gp"
 sed -i '/^RATES = /a\
@@ -25,7 +25,7 @@ RATES["dummy-load"] = [("all", all_of)]' "$tree/tests/unit/figures_oracle.py"
 
 # ---- what it gives ----
 
-make_in_build sqtrace-dump sqtrace-dump.1 tests/unit/figure_traces
+make_in_build sqtrace-dump sqtrace-report sqtrace-dump.1 tests/unit/figure_traces
 check "it builds"
 "$build/sqtrace-dump" --list >"$out" 2>&1
 grep -q '^figure dummy-load - requests for each second, in a test of a recipe$' "$out"
@@ -42,6 +42,14 @@ if command -v gnuplot >/dev/null; then
     check "and gnuplot draws it"
 else
     echo "ok $((number = number + 1)) - and gnuplot draws it # SKIP gnuplot is missing"
+fi
+# gnuplot draws the pictures above which the page's charts stand.
+if command -v gnuplot >/dev/null; then
+    "$build/sqtrace-report" --quiet --data="$tree/tools" --figures=dummy-load --output="$work/report" "$tree/doc/sample" >"$out" 2>&1
+    grep -q '"figure":"dummy-load".*"solid":"_per_s"' "$work/report/series.js"
+    check "and the report's page can zoom it"
+    grep -q 'class=miss.*Open the requests of a dummy' "$work/report/index.html"
+    check "and the page leads to its requests"
 fi
 SQT_SOURCE=$tree SQT_TOOLS=$build python3 "$tree/tests/unit/figures_oracle.py" group.sqt >"$out" 2>&1 &&
     grep -q '^ok .*dummy-load' "$out" && ! grep -q '^not ok' "$out"

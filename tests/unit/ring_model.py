@@ -573,7 +573,7 @@ TAKING_OVER = [
 
 # ---- the reader ----
 
-SOURCES, ORIGIN = "src/read/join/sources.c", "src/read/join/origin.c"
+SOURCES, ORIGINS, ORIGIN = "src/read/join/sources.c", "src/read/join/origins.c", "src/read/join/origin.c"
 READ_RING, WORDS = "src/read/file/ring.c", "src/read/file/words.c"
 
 
@@ -833,7 +833,7 @@ def finish_reading(s):
 def reading(*readings):
     """The reader, which reads the words of the header in one of two ways."""
     return [
-        Step("find ring", [(SOURCES, "sqt_sources_add_ring", "sqt_ring_open(")], find_ring),
+        Step("find ring", [(ORIGINS, "sqt_sources_add_ring", "sqt_ring_open(")], find_ring),
         *readings,
         Step("list", [(SOURCES, "add_directory", '".sqt"')], list_segments),
         Step("frame", [(ORIGIN, "origin_fill", "read_segments(")], read_frame),

@@ -24,11 +24,38 @@ static const struct chart {
 #include "browse/charts.def"
 };
 
+/* Those of SQT_DRAWN in figures.def. */
+#define CHART_MEDIANS \
+    { \
+        .solid = "_p50_ms", .dashed = "_p90_ms", .key = "", .form = "lines" \
+    }
+#define CHART_LEVELS \
+    { \
+        .solid = "_p50", .dashed = "_mean", .key = "", .form = "lines" \
+    }
+#define CHART_SHARES \
+    { \
+        .solid = "_pct", .dashed = "", .key = "", .form = "lines" \
+    }
+#define CHART_RATES \
+    { \
+        .solid = "_per_s", .dashed = "", .key = "", .form = "lines" \
+    }
+static const struct chart charts_drawn[SQT_TABLES] = {
+#define SQT_FIGURE(id, name, family, title, x, y, rule, caption)
+#define SQT_CURVE(id, curve, FORM, part, whole)
+#define SQT_DRAWN(id, FORM) [SQT_TABLE_##id] = CHART_##FORM,
+#include "row/tables.def"
+};
+
 static const struct chart *
-chart_of(const char *figure)
+chart_of(const struct sqt_table *figure)
 {
+    const struct chart *const c = &charts_drawn[figure - sqt_tables];
+    if (c->form && strcmp(figure->columns[0].name, "time_s") == 0)
+        return c;
     for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); ++i)
-        if (strcmp(charts[i].figure, figure) == 0)
+        if (strcmp(charts[i].figure, figure->name) == 0)
             return &charts[i];
     return NULL;
 }
@@ -143,7 +170,7 @@ index_charts(struct report *r)
 #include "least.def"
         sqt_json_print(&out, "};\n");
         for (size_t i = 0; i < r->figure_count; ++i) {
-            const struct chart *const chart = chart_of(r->figures[i]->name);
+            const struct chart *const chart = chart_of(r->figures[i]);
             if (chart && chart_has_place(r, i))
                 chart_put(&out, r, i, chart);
         }

@@ -119,19 +119,20 @@ const char *
 link_of_figure(char link[LINK_ROOM], const struct report_trace *t, const struct sqt_table *figure)
 {
     static const struct {
-        const char *figure, *filter, *words;
-    } links[] = {
-#define REPORT_LINK(figure, filter, words) {figure, filter, words},
-#include "links.def"
+        const char *filter, *words;
+    } links[SQT_TABLES] = {
+#define SQT_FIGURE(id, name, family, title, x, y, rule, caption)
+#define SQT_CURVE(id, curve, FORM, part, whole)
+#define SQT_LINK(id, filter, words) [SQT_TABLE_##id] = {filter, words},
+#include "row/tables.def"
     };
-    for (size_t i = 0; figure->figure && i < sizeof(links) / sizeof(*links); ++i)
-        if (strcmp(links[i].figure, figure->name) == 0) {
-            link_begin(link, t);
-            const size_t at = strlen(link);
-            snprintf(link + at, LINK_ROOM - at, "%s%s", at ? "&" : "", links[i].filter);
-            return links[i].words;
-        }
-    return NULL;
+    const size_t of = (size_t)(figure - sqt_tables);
+    if (!links[of].words)
+        return NULL;
+    link_begin(link, t);
+    const size_t at = strlen(link);
+    snprintf(link + at, LINK_ROOM - at, "%s%s", at ? "&" : "", links[of].filter);
+    return links[of].words;
 }
 
 /* ---- the list ---- */

@@ -52,8 +52,8 @@ connects_add(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t x
     w->names[i].ns += (uint64_t)ns;
 }
 
-/* A tunnel through a cache_peer has no name of its own: it is the one's to whom the request was connected before.  NULL: it
- * was not. */
+/* A tunnel through a cache_peer names no server, so its time is charged to the server of the request's last connection.
+ * NULL: there was none. */
 static struct sqt_claim *
 connects_last(struct sqt_findings *f, const struct sqt_attempt *attempt)
 {

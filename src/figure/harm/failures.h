@@ -94,7 +94,7 @@ struct sqt_failure {
     int64_t sent_least, sent_most; /* bytes that the client with fewest got, and the one with most */
     uint64_t with_status;          /* of them, with the status of the first */
     uint32_t status;
-    uint64_t reused;         /* of them, on kept connections of servers */
+    uint64_t reused;         /* of them, on persistent connections that were reused */
     uint64_t whys[SQT_WHYS]; /* of them, by the system's error */
     struct sqt_failed_suspensions suspended;
     uint64_t broken;      /* of them, where a helper said that it is broken */

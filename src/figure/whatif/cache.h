@@ -124,7 +124,7 @@ struct sqt_caches {
     struct sqt_cache caches[SQT_CACHE_SIZES];
     unsigned count;
     unsigned low, high; /* percent: cache_swap_low and cache_swap_high */
-    unsigned halvings;  /* one object in 2^halvings is followed */
+    unsigned halvings;  /* one object in 2^halvings is sampled */
     uint32_t most;      /* nodes */
     uint32_t held;      /* nodes of objects that are being fetched */
     char *nodes;        /* each has a link for each cache */

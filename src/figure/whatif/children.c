@@ -324,8 +324,8 @@ children_refusal(const struct service *s, double off, char *text, size_t size)
         snprintf(text, size, "there are too many workers and services for all to be replayed");
     else if (s->now < 0)
         snprintf(text, size,
-                 "no question waited for a free one, so the trace does not show how many there are, and more "
-                 "bring nothing");
+                 "no question waited for a free child, so the trace does not show how many there are, and more "
+                 "would not help");
     else if (off > SQT_WHATIF_PERCENT || off < -SQT_WHATIF_PERCENT)
         snprintf(text, size, "today's number gives a mean wait %.0f %% %s than measured", off < 0 ? -off : off,
                  off < 0 ? "shorter" : "longer");

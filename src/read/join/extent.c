@@ -132,3 +132,17 @@ sqt_origin_reader_extent(struct sqt_origin_reader *reader)
     }
     return &reader->extent;
 }
+
+/* ---- the time of day ---- */
+
+int64_t
+sqt_origin_wall_ns(const struct sqt_origin *origin)
+{
+    const struct sqt_anchor *const start = &origin->identity.start;
+    int64_t wall, sum;
+    /* Times of the origin are those of its boot's monotonic clock, moved by offset_ns. */
+    if (__builtin_sub_overflow((int64_t)start->realtime_ns, (int64_t)start->monotonic_ns, &wall) ||
+        __builtin_sub_overflow(wall, ((const struct sqt_origin_reader *)origin)->offset_ns, &sum))
+        return INT64_MIN;
+    return sum;
+}

@@ -9,6 +9,18 @@
 #include "stream-internal.h"
 
 void
+sqt_stream_limit(struct sqt_stream *s, int64_t now, struct sqt_origin_reader *const *origins, size_t count)
+{
+    s->limit = INT64_MIN;
+    for (size_t i = 0; i < count; ++i)
+        if (sqt_ring_is_open(&origins[i]->ring) && (!s->final || origins[i]->ring.owned) &&
+            now + origins[i]->offset_ns > s->limit)
+            s->limit = now + origins[i]->offset_ns - SQT_FOLLOW_BACK_MS * INT64_C(1000000);
+    if (s->limit == INT64_MIN)
+        s->limit = INT64_MAX; /* nobody writes */
+}
+
+void
 sqt_stream_only_final(struct sqt_stream *s, void *context,
                       void (*ended)(void *context, const struct sqt_origin *origin))
 {

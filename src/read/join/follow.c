@@ -4,6 +4,7 @@
  */
 #include "read/follow.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -112,6 +113,22 @@ sqt_stream_lets(const struct sqt_stream *s, const struct sqt_origin_reader *o)
     return !s->followed || o->key <= s->limit || s->looked_now - o->taken_at > HELD_MOST_NS;
 }
 
+int64_t
+sqt_stream_align(struct sqt_stream *s, struct sqt_origin_reader *o)
+{
+    o->offset_ns -= (int64_t)s->start_ns;
+    o->timed = 1;
+    const int64_t too_late = o->offset_ns - (SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX);
+    if (too_late <= 0)
+        return 0;
+    sqt_diagnose(&s->diagnostics, SQT_WARNING,
+                 "kid %" PRIu32 ", pid %" PRIu32 ": its clock is more than 70 years "
+                 "later than that of the first; its times are wrong",
+                 o->public.identity.kid, o->public.identity.pid);
+    o->offset_ns -= too_late;
+    return too_late;
+}
+
 /* An origin that is new joins those that wait, and is opened next. */
 static int
 follow_add(struct sqt_stream *s, struct sqt_origin_reader *o)
@@ -151,18 +168,6 @@ sqt_stream_follow(struct sqt_stream *s, const struct sqt_following *following)
             return -1;
     sqt_stream_wait(s, 0);
     return 0;
-}
-
-void
-sqt_stream_limit(struct sqt_stream *s, int64_t now, struct sqt_origin_reader *const *origins, size_t count)
-{
-    s->limit = INT64_MIN;
-    for (size_t i = 0; i < count; ++i)
-        if (sqt_ring_is_open(&origins[i]->ring) && (!s->final || origins[i]->ring.owned) &&
-            now + origins[i]->offset_ns > s->limit)
-            s->limit = now + origins[i]->offset_ns - SQT_FOLLOW_BACK_MS * MS;
-    if (s->limit == INT64_MIN)
-        s->limit = INT64_MAX; /* nobody writes */
 }
 
 void

@@ -168,24 +168,3 @@ sqt_sources_look(struct sqt_source_list *l)
     if (look_changed(l))
         look_all(l);
 }
-
-/* ---- forgetting ---- */
-
-void
-sqt_sources_forget_segments(struct sqt_source_list *l, size_t count)
-{
-    l->segment_count -= count < l->segment_count ? count : l->segment_count;
-}
-
-void
-sqt_sources_forget(struct sqt_source_list *l, struct sqt_origin_reader *reader)
-{
-    for (size_t i = 0; i < l->origin_count; ++i)
-        if (l->origins[i] == reader) {
-            memmove(&l->origins[i], &l->origins[i + 1], (l->origin_count - i - 1) * sizeof(struct sqt_origin_reader *));
-            --l->origin_count;
-            sqt_sources_forget_segments(l, reader->part_count);
-            sqt_origin_reader_free(reader);
-            return;
-        }
-}

@@ -68,7 +68,8 @@ struct sqt_origin_reader {
     struct sqt_extent extent;
     uint64_t extent_from, extent_to; /* number of its first record, and of the one behind its last */
     struct sqt_index index;
-    struct sqt_accepted_search *accepted; /* accepted.c; NULL: not used yet */
+    struct sqt_accepted_search *accepted;                      /* accepted.c; NULL: not used yet */
+    void (*accepted_free)(struct sqt_accepted_search *search); /* of that */
 
     /* where it is */
     int started;         /* a record was seen */
@@ -137,8 +138,6 @@ void sqt_origin_reader_sort(struct sqt_origin_reader *reader);
 /* Puts a part where its sequence belongs, unless the same file is there.  Takes the part over. */
 int sqt_origin_reader_add(struct sqt_origin_reader *reader, struct sqt_part *part);
 void sqt_part_free(struct sqt_part *part);
-
-void sqt_accepted_free(struct sqt_accepted_search *search);
 
 /* Forgets the first `count` parts, which cannot be gone back to then. */
 void sqt_origin_reader_drop_parts(struct sqt_origin_reader *reader, size_t count);

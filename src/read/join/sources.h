@@ -73,8 +73,12 @@ size_t sqt_sources_rescan(struct sqt_source_list *sources);
 /* Looks for rings and segments that are new, and adds them; as quick as a stat() for each directory if nothing is. */
 void sqt_sources_look(struct sqt_source_list *sources);
 
-/* So many segments were read and forgotten. */
-void sqt_sources_forget_segments(struct sqt_source_list *sources, size_t count);
+/* That number of segments was read and forgotten. */
+static inline void
+sqt_sources_forget_segments(struct sqt_source_list *sources, size_t count)
+{
+    sources->segment_count -= count < sources->segment_count ? count : sources->segment_count;
+}
 
 /* Frees an origin, which is not to come again. */
 void sqt_sources_forget(struct sqt_source_list *sources, struct sqt_origin_reader *reader);

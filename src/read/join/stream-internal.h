@@ -46,7 +46,14 @@ struct sqt_stream {
 };
 
 /* Whether its kid is asked for, and what it holds is not too old. */
-int sqt_stream_wants(const struct sqt_stream *stream, const struct sqt_origin_reader *reader);
+static inline int
+sqt_stream_wants(const struct sqt_stream *s, const struct sqt_origin_reader *o)
+{
+    size_t i = 0;
+    while (i < s->kid_count && s->kids[i] != o->public.identity.kid)
+        ++i;
+    return !o->unwanted && (s->kid_count == 0 || i < s->kid_count);
+}
 
 /* logs.c: the same as sqt_stream_next() and sqt_stream_extent(), of a log; and the end of it. */
 int sqt_stream_next_logged(struct sqt_stream *stream, struct sqt_run *run);
@@ -56,10 +63,9 @@ void sqt_stream_log_close(struct sqt_stream *stream);
 /* CLOCK_MONOTONIC, in ns. */
 int64_t sqt_stream_clock(void);
 
-/* Sets the limit: what was written a moment before `looked_now` is there by now. */
+/* final.c: sets the limit: what was written a moment before `looked_now` is there by now. */
 void sqt_stream_limit(struct sqt_stream *stream, int64_t now, struct sqt_origin_reader *const *origins, size_t count);
-
-/* final.c: whether the records that an origin has now are final. */
+/* Whether the records that an origin has now are final. */
 int sqt_stream_is_final(const struct sqt_stream *stream, const struct sqt_origin_reader *reader);
 /* Tells of an origin that has no more records, if it has ended. */
 void sqt_stream_tell_final(const struct sqt_stream *stream, const struct sqt_origin_reader *reader);

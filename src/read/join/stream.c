@@ -22,22 +22,6 @@ by_key(const void *a, const void *b)
     return x->public.identity.kid < y->public.identity.kid ? -1 : x->public.identity.kid > y->public.identity.kid;
 }
 
-int64_t
-sqt_stream_align(struct sqt_stream *s, struct sqt_origin_reader *o)
-{
-    o->offset_ns -= (int64_t)s->start_ns;
-    o->timed = 1;
-    const int64_t too_late = o->offset_ns - (SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX);
-    if (too_late <= 0)
-        return 0;
-    sqt_diagnose(&s->diagnostics, SQT_WARNING,
-                 "kid %" PRIu32 ", pid %" PRIu32 ": its clock is more than 70 years "
-                 "later than that of the first; its times are wrong",
-                 o->public.identity.kid, o->public.identity.pid);
-    o->offset_ns -= too_late;
-    return too_late;
-}
-
 /* Looks at the first record of each origin, so that they can be opened in the order of time, each when its time
  * comes, and so that the stream's start is known. */
 static void
@@ -114,15 +98,6 @@ sqt_stream_keep_kids(struct sqt_stream *s, const uint32_t *kids, size_t count)
     s->kids = sqt_allocated((count + 1) * sizeof(*kids));
     for (; s->kid_count < count; ++s->kid_count)
         s->kids[s->kid_count] = kids[s->kid_count];
-}
-
-int
-sqt_stream_wants(const struct sqt_stream *s, const struct sqt_origin_reader *o)
-{
-    size_t i = 0;
-    while (i < s->kid_count && s->kids[i] != o->public.identity.kid)
-        ++i;
-    return !o->unwanted && (s->kid_count == 0 || i < s->kid_count);
 }
 
 void
@@ -335,18 +310,6 @@ uint64_t
 sqt_stream_start_ns(const struct sqt_stream *s)
 {
     return s->wall_ns;
-}
-
-int64_t
-sqt_origin_wall_ns(const struct sqt_origin *origin)
-{
-    const struct sqt_anchor *const start = &origin->identity.start;
-    int64_t wall, sum;
-    /* Times of the origin are those of its boot's monotonic clock, moved by offset_ns. */
-    if (__builtin_sub_overflow((int64_t)start->realtime_ns, (int64_t)start->monotonic_ns, &wall) ||
-        __builtin_sub_overflow(wall, ((const struct sqt_origin_reader *)origin)->offset_ns, &sum))
-        return INT64_MIN;
-    return sum;
 }
 
 unsigned

@@ -219,6 +219,15 @@ accepted_find(struct sqt_accepted_search *s, uint64_t id)
     return accepted_conn_of(b, id) ? b : NULL;
 }
 
+static void
+accepted_free(struct sqt_accepted_search *s)
+{
+    for (size_t i = 0; i < s->count; ++i)
+        free(s->blocks[i].conns);
+    free(s->records);
+    free(s);
+}
+
 int
 sqt_stream_accepted(void *context, const struct sqt_origin *origin, uint64_t conn, struct sqt_accepted *accepted)
 {
@@ -230,6 +239,7 @@ sqt_stream_accepted(void *context, const struct sqt_origin *origin, uint64_t con
     if (!o->accepted) {
         o->accepted = sqt_zeroed(1, sizeof(*o->accepted));
         o->accepted->reader = o;
+        o->accepted_free = accepted_free;
         o->accepted->records = sqt_allocated(SQT_BLOCK_RECORDS * sizeof(*o->accepted->records));
     }
     struct accepted_block *const b = accepted_find(o->accepted, conn);
@@ -241,14 +251,4 @@ sqt_stream_accepted(void *context, const struct sqt_origin *origin, uint64_t con
     accepted->unsure = b->unsure && !c->what.used;
     accepted->tls = c->tls_open ? -1 : accepted->tls;
     return 1;
-}
-
-void
-sqt_accepted_free(struct sqt_accepted_search *s)
-{
-    for (size_t i = 0; s && i < s->count; ++i)
-        free(s->blocks[i].conns);
-    if (s)
-        free(s->records);
-    free(s);
 }

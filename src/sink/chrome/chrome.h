@@ -33,7 +33,7 @@ struct sqt_chrome {
 extern const char *const sqt_class_colours[SQT_CLASSES];
 extern const char *const sqt_stage_colours[SQT_STAGES + 1];
 extern const char *const sqt_part_colours[SQT_IO_PARTS];
-extern const char *const sqt_block_colours[2]; /* of a read, and of a write */
+extern const char *const sqt_block_colours[2]; /* [0]: of a read, [1]: of a write */
 
 /* What a block's time went to, one part after the other. */
 struct sqt_part {

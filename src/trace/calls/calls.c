@@ -35,8 +35,8 @@ struct thread {
     uint32_t number;
     uint32_t tid;
     const char *name; /* NULL: by tid */
-    /* Calls of all classes: those whose adding up was begun, and was done.  If they are equal, the accounts stand still; a
-     * thread that made none is passed over. */
+    /* A sequence lock over the accounts, in calls of all classes: how many the thread began to add, and how many it has
+     * added.  The accounts are consistent if both are equal.  A thread with no new call is skipped. */
     uint64_t begun, made;
     uint64_t made_told;
     struct account calls[SQT_CALLS];

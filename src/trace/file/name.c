@@ -57,7 +57,7 @@ name_cut(char *text, const char *suffix)
     return 1;
 }
 
-/* Cuts off the last part after a dot; returns it, or NULL. */
+/* Cuts the text at its last dot; returns what follows the dot, or NULL if there is none. */
 static char *
 cut_part(char *text)
 {

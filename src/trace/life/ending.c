@@ -91,7 +91,7 @@ ending_quotation(const char *why)
     return at;
 }
 
-/* How much of the message may be told. */
+/* The length of the part of the message that may be recorded. */
 static size_t
 ending_length(const char *why)
 {
