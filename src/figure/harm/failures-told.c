@@ -991,4 +991,5 @@ sqt_failures_tell(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
                  !(servers && sqt_failed_is_one_of_several(x)))
             failures_tell_one(all, end, tolds, x);
     }
+    sqt_when_free(&all->when);
 }
