@@ -10,8 +10,10 @@
 #include "base/memory.h"
 #include "format/varint.h"
 
-/* Recent sums that there is room for; the table is half full at most. */
-#define RECENT ((size_t)1 << 12)
+/* Entries of the table of recent sums at first.  It becomes twice as large where it has less than a part in so many of what is
+ * packed: packing reads and writes all. */
+#define FIRST_SIZE ((size_t)1 << 12)
+#define PACKED_PART 16
 
 /* Bytes of the longest sum, and behind the last one: reading and writing a varint may touch so many. */
 #define SUM_MAX ((size_t)5 * VARINT_MAX)
@@ -25,9 +27,9 @@ static size_t
 when_place(const struct sqt_when *w, uint32_t series, uint32_t window)
 {
     const uint64_t hash = ((uint64_t)series << 32 | window) * UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = (size_t)(hash >> 20) & (RECENT - 1);
+    size_t at = (size_t)(hash >> 20) & (w->size - 1);
     while (w->sums[at].series && (w->sums[at].series != series || w->sums[at].window != window))
-        at = (at + 1) & (RECENT - 1);
+        at = (at + 1) & (w->size - 1);
     return at;
 }
 
@@ -128,7 +130,8 @@ when_write(struct when_writer *w, const struct sqt_when_sum *sum)
     w->sum = *sum;
 }
 
-/* The packed sums and the recent ones, which are in order, become the packed ones, with windows so many times as wide. */
+/* The packed sums become windows that are so many times as wide, and the recent ones, which are in order, are packed with them:
+ * either of the two at a time. */
 static void
 when_merge(struct sqt_when *w, size_t recent, unsigned wider)
 {
@@ -136,24 +139,18 @@ when_merge(struct sqt_when *w, size_t recent, unsigned wider)
     struct when_writer to = {.begin = sqt_allocated(w->packed_bytes + (recent + 1) * SUM_MAX)};
     size_t i = 0;
     to.next = to.begin;
-    while (r.sum.series || i < recent) {
-        struct sqt_when_sum sum = {0, 0, 0, 0};
-        if (i < recent) {
-            sum = w->sums[i];
-            sum.window /= wider;
-        }
-        if (!sum.series || (r.sum.series && when_compare(&r.sum, &sum) < 0)) {
+    while (r.sum.series || i < recent)
+        if (i == recent || (r.sum.series && when_compare(&r.sum, &w->sums[i]) < 0)) {
             when_write(&to, &r.sum);
             when_read(&r);
         } else {
-            when_write(&to, &sum);
-            ++i;
+            when_write(&to, &w->sums[i++]);
         }
-    }
     when_write_out(&to);
     free(w->packed);
     w->packed_bytes = (size_t)(to.next - to.begin);
     w->packed = sqt_resized(to.begin, w->packed_bytes + SUM_MAX);
+    memset(w->packed + w->packed_bytes, 0, SUM_MAX);
     w->packed_count = to.count;
     w->width *= wider;
 }
@@ -164,15 +161,25 @@ when_pack(struct sqt_when *w)
 {
     const size_t most = w->most ? w->most : SQT_WHEN_MOST;
     size_t recent = 0;
-    for (size_t i = 0; i < RECENT; ++i)
+    for (size_t i = 0; i < w->size; ++i)
         if (w->sums[i].series)
             w->sums[recent++] = w->sums[i];
     qsort(w->sums, recent, sizeof(*w->sums), when_compare);
     when_merge(w, recent, 1);
-    memset(w->sums, 0, RECENT * sizeof(*w->sums));
-    w->used = 0;
     while (w->packed_count > most && w->width < INT64_MAX / 4)
         when_merge(w, 0, 2);
+    w->used = 0;
+}
+
+/* Makes room for recent sums, none of which is there. */
+static void
+when_make_room(struct sqt_when *w)
+{
+    if (!w->size || w->packed_count > PACKED_PART * w->size) {
+        w->size = w->size ? 2 * w->size : FIRST_SIZE;
+        w->sums = sqt_resized(w->sums, w->size * sizeof(*w->sums));
+    }
+    memset(w->sums, 0, w->size * sizeof(*w->sums));
 }
 
 /* ---- adding, and what comes after ---- */
@@ -180,11 +187,12 @@ when_pack(struct sqt_when *w)
 void
 sqt_when_add(struct sqt_when *w, uint32_t series, int64_t at, uint64_t ns, uint32_t count)
 {
-    if (!w->sums) {
+    if (!w->size) {
         w->width = SQT_WHEN_WIDTH;
-        w->sums = sqt_zeroed(RECENT, sizeof(*w->sums));
-    } else if (2 * w->used >= RECENT) {
+        when_make_room(w);
+    } else if (2 * w->used >= w->size) {
         when_pack(w);
+        when_make_room(w);
     }
     const uint64_t window = at > 0 ? (uint64_t)(at / w->width) : 0;
     const uint32_t number = window < UINT32_MAX ? (uint32_t)window : UINT32_MAX;

@@ -6,7 +6,7 @@
  * A series is a number of the caller's.  A window is SQT_WHEN_WIDTH at first.  When there are too many sums, windows become
  * twice as wide, of all series.
  *
- *     sqt_when_add   ->  recent sums, a hash table of 96 KB
+ *     sqt_when_add   ->  recent sums, a hash table of 96 KB, 384 KB with most = 262,144
  *     it is full     ->  merged into the packed sums: in order, 4 to 8 bytes each as a rule
  *     sqt_when_sort  ->  all sums in order, 24 bytes each
  */
@@ -33,7 +33,7 @@ struct sqt_when_sum {
 
 struct sqt_when {
     struct sqt_when_sum *sums; /* a hash table of the recent ones; after sqt_when_sort() all, by series and window */
-    size_t used;               /* of these */
+    size_t size, used;         /* of the table: entries, and those that are taken */
     uint8_t *packed;           /* the others, by series and window */
     size_t packed_count, packed_bytes;
     size_t most; /* sums; 0: SQT_WHEN_MOST */
