@@ -214,27 +214,93 @@ what_waits_for_arrows_is_bounded(void **state)
 
 /* ---- windows ---- */
 
+/* So many series of so many windows, of which a half has something. */
+#define SERIES 5u
+#define WINDOWS 24000u
+
+static struct sqt_when_sum expected[SERIES][WINDOWS];
+
+/* Adds at random, out of order, as requests that end do; and to `expected`. */
+static void
+windows_add(struct sqt_when *when, unsigned count)
+{
+    memset(expected, 0, sizeof(expected));
+    for (unsigned i = 0; i < count; ++i) {
+        const unsigned series = (unsigned)rand() % SERIES, late = (unsigned)rand() % 1000;
+        const uint64_t at = (uint64_t)WINDOWS * i / count, window = (at > late ? at - late : 0) & ~UINT64_C(1);
+        const uint64_t ns = (uint64_t)rand() << (rand() % 32);
+        sqt_when_add(when, series + 1, (int64_t)window * SQT_WHEN_WIDTH + rand() % 1000, ns, series);
+        expected[series][window].ns += ns;
+        expected[series][window].count += series;
+        expected[series][window].series = series + 1;
+    }
+}
+
+/* Compares each series with `expected`, in windows of that width.  Returns how many sums there are. */
+static size_t
+windows_compare(struct sqt_when *when)
+{
+    const unsigned wider = (unsigned)(when->width / SQT_WHEN_WIDTH);
+    size_t all = 0;
+    sqt_when_sort(when);
+    for (unsigned series = 0; series < SERIES; ++series) {
+        size_t windows, at = 0;
+        const struct sqt_when_sum *const sums = sqt_when_of(when, series + 1, &windows);
+        for (unsigned first = 0; first < WINDOWS; first += wider) {
+            struct sqt_when_sum sum = {0, 0, 0, 0};
+            for (unsigned i = first; i < first + wider && i < WINDOWS; ++i) {
+                sum.series |= expected[series][i].series;
+                sum.ns += expected[series][i].ns;
+                sum.count += expected[series][i].count;
+            }
+            if (!sum.series)
+                continue;
+            assert_true(at < windows && sums[at].series == series + 1 && sums[at].window == first / wider);
+            assert_true(sums[at].ns == sum.ns && sums[at].count == sum.count);
+            ++at;
+        }
+        assert_int_equal(at, windows);
+        all += windows;
+    }
+    return all;
+}
+
+static void
+windows_are_exact(void **state)
+{
+    struct sqt_when when = {.most = 0};
+    (void)state;
+    windows_add(&when, 200000);
+    assert_true(windows_compare(&when) > SERIES * WINDOWS / 2 - 5000);
+    assert_int_equal(when.width, SQT_WHEN_WIDTH); /* there was room */
+    sqt_when_free(&when);
+}
+
 static void
 windows_become_wider(void **state)
 {
-    struct sqt_when when = {.most = 0}, large = {.most = 4 * SQT_WHEN_MOST};
-    size_t windows;
+    struct sqt_when when = {.most = 4096};
+    (void)state;
+    windows_add(&when, 200000);
+    const size_t all = windows_compare(&when);
+    assert_true(all <= 4096 && all > 2048); /* no wider than they must be, and nothing is lost */
+    sqt_when_free(&when);
+}
+
+/* Months: memory stays what when.h says. */
+static void
+windows_have_a_bound(void **state)
+{
+    struct sqt_when when = {.most = 0};
+    size_t most = 0;
     (void)state;
     for (int64_t i = 0; i < (int64_t)(16 * SQT_WHEN_MOST); ++i) {
-        sqt_when_add(&when, 1, i * SQT_WHEN_WIDTH, 1, 1);
-        sqt_when_add(&large, 1, i * SQT_WHEN_WIDTH, 1, 1);
+        sqt_when_add(&when, 1 + i % 2, i * SQT_WHEN_WIDTH, 1000000000, 100);
+        most = when.packed_bytes > most ? when.packed_bytes : most;
     }
-    assert_true(when.used <= SQT_WHEN_MOST && large.used > SQT_WHEN_MOST && large.used <= 4 * SQT_WHEN_MOST);
-    assert_true(when.size * sizeof(*when.sums) <= (size_t)4 << 20);
-    assert_true(when.width > large.width);
-    sqt_when_sort(&when);
-    const struct sqt_when_sum *const sums = sqt_when_of(&when, 1, &windows);
-    uint64_t count = 0;
-    for (size_t i = 0; i < windows; ++i)
-        count += sums[i].count;
-    assert_int_equal(count, 16 * SQT_WHEN_MOST); /* none is lost */
+    assert_true(most > SQT_WHEN_MOST && most <= 9 * (SQT_WHEN_MOST + 2048));
+    assert_true(when.packed_count <= SQT_WHEN_MOST && when.packed_count > SQT_WHEN_MOST / 3);
     sqt_when_free(&when);
-    sqt_when_free(&large);
 }
 
 int
@@ -248,7 +314,9 @@ main(void)
         CASE(counters_are_bounded_and_never_below_zero),
         CASE(blocks_and_requests_wait_for_each_other),
         CASE(what_waits_for_arrows_is_bounded),
+        CASE(windows_are_exact),
         CASE(windows_become_wider),
+        CASE(windows_have_a_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "format/varint.h"
 
+/* Entries of the table of recent sums at first.  It becomes twice as large where it has less than a part in so many of what is
+ * packed: packing reads and writes all. */
 #define FIRST_SIZE ((size_t)1 << 12)
+#define PACKED_PART 16
+
+/* Bytes of the longest sum, and behind the last one: reading and writing a varint may touch so many. */
+#define SUM_MAX ((size_t)5 * VARINT_MAX)
 
 /* Bad windows that lie closer together than that many are one episode. */
 #define GAP 4
@@ -26,57 +33,6 @@ when_place(const struct sqt_when *w, uint32_t series, uint32_t window)
     return at;
 }
 
-static void
-when_put(struct sqt_when *w, uint32_t series, uint32_t window, uint64_t ns, uint32_t count)
-{
-    struct sqt_when_sum *const sum = &w->sums[when_place(w, series, window)];
-    w->used += !sum->series;
-    sum->series = series;
-    sum->window = window;
-    sum->ns += ns;
-    sum->count += count;
-}
-
-/* All sums again in a table of that size, with windows that are so many times as wide. */
-static void
-when_again(struct sqt_when *w, size_t size, unsigned wider)
-{
-    struct sqt_when_sum *const old = w->sums;
-    const size_t olds = w->size;
-    w->sums = sqt_zeroed(size, sizeof(*w->sums));
-    w->size = size;
-    w->used = 0;
-    w->width *= wider;
-    for (size_t i = 0; i < olds; ++i)
-        if (old[i].series)
-            when_put(w, old[i].series, old[i].window / wider, old[i].ns, old[i].count);
-    free(old);
-}
-
-static void
-when_make_room(struct sqt_when *w)
-{
-    const size_t most = w->most ? w->most : SQT_WHEN_MOST;
-    if (!w->size) {
-        w->width = SQT_WHEN_WIDTH;
-        when_again(w, FIRST_SIZE, 1);
-    } else if (w->used * 2 >= w->size && w->size < 2 * most) {
-        when_again(w, 2 * w->size, 1);
-    } else {
-        while (w->used * 2 >= w->size && w->width < INT64_MAX / 4)
-            when_again(w, w->size, 2);
-    }
-}
-
-void
-sqt_when_add(struct sqt_when *w, uint32_t series, int64_t at, uint64_t ns, uint32_t count)
-{
-    if (!w->size || w->used * 2 >= w->size)
-        when_make_room(w);
-    const uint64_t window = at > 0 ? (uint64_t)(at / w->width) : 0;
-    when_put(w, series, window < UINT32_MAX ? (uint32_t)window : UINT32_MAX, ns, count);
-}
-
 static int
 when_compare(const void *a, const void *b)
 {
@@ -86,15 +42,183 @@ when_compare(const void *a, const void *b)
     return x->window < y->window ? -1 : x->window > y->window;
 }
 
+/* ---- packed sums ---- */
+
+/* Reads packed sums one after the other, with windows that are so many times as wide. */
+struct when_reader {
+    const uint8_t *next;
+    size_t left;
+    uint32_t series, window; /* of the last one, as it is packed */
+    unsigned wider;
+    struct sqt_when_sum sum; /* the present one; series 0: there is no more */
+};
+
+static uint64_t
+when_get(struct when_reader *r)
+{
+    int failed = 0;
+    const struct pack_got got = pack_get(r->next, &failed);
+    r->next = got.next;
+    return got.value;
+}
+
+static void
+when_read(struct when_reader *r)
+{
+    if (!r->left) {
+        r->sum.series = 0;
+        return;
+    }
+    --r->left;
+    const uint64_t head = when_get(r);
+    if (head & 1) {
+        r->series += (uint32_t)(head >> 1);
+        r->window = (uint32_t)when_get(r);
+    } else {
+        r->window += (uint32_t)(head >> 1);
+    }
+    r->sum.series = r->series;
+    r->sum.window = r->window / r->wider;
+    r->sum.count = (uint32_t)when_get(r);
+    r->sum.ns = when_get(r);
+}
+
+static struct when_reader
+when_reader_begin(const struct sqt_when *w, unsigned wider)
+{
+    struct when_reader r = {.next = w->packed, .left = w->packed_count, .wider = wider};
+    when_read(&r);
+    return r;
+}
+
+/* Writes sums in their order; those of the same window become one. */
+struct when_writer {
+    uint8_t *begin, *next;
+    size_t count;
+    uint32_t series, window; /* of the last one that was packed */
+    struct sqt_when_sum sum; /* the present one; series 0: there is none */
+};
+
+static void
+when_write_out(struct when_writer *w)
+{
+    const struct sqt_when_sum *const s = &w->sum;
+    if (!s->series)
+        return;
+    if (s->series == w->series) {
+        w->next = pack_put(w->next, (uint64_t)(s->window - w->window) << 1);
+    } else {
+        w->next = pack_put(w->next, (uint64_t)(s->series - w->series) << 1 | 1);
+        w->next = pack_put(w->next, s->window);
+    }
+    w->next = pack_put(w->next, s->count);
+    w->next = pack_put(w->next, s->ns);
+    w->series = s->series;
+    w->window = s->window;
+    ++w->count;
+}
+
+static void
+when_write(struct when_writer *w, const struct sqt_when_sum *sum)
+{
+    if (w->sum.series == sum->series && w->sum.window == sum->window) {
+        w->sum.ns += sum->ns;
+        w->sum.count += sum->count;
+        return;
+    }
+    when_write_out(w);
+    w->sum = *sum;
+}
+
+/* The packed sums become windows that are so many times as wide, and the recent ones, which are in order, are packed with them:
+ * either of the two at a time. */
+static void
+when_merge(struct sqt_when *w, size_t recent, unsigned wider)
+{
+    struct when_reader r = when_reader_begin(w, wider);
+    struct when_writer to = {.begin = sqt_allocated(w->packed_bytes + (recent + 1) * SUM_MAX)};
+    size_t i = 0;
+    to.next = to.begin;
+    while (r.sum.series || i < recent)
+        if (i == recent || (r.sum.series && when_compare(&r.sum, &w->sums[i]) < 0)) {
+            when_write(&to, &r.sum);
+            when_read(&r);
+        } else {
+            when_write(&to, &w->sums[i++]);
+        }
+    when_write_out(&to);
+    free(w->packed);
+    w->packed_bytes = (size_t)(to.next - to.begin);
+    w->packed = sqt_resized(to.begin, w->packed_bytes + SUM_MAX);
+    memset(w->packed + w->packed_bytes, 0, SUM_MAX);
+    w->packed_count = to.count;
+    w->width *= wider;
+}
+
+/* Packs the recent sums. */
+static void
+when_pack(struct sqt_when *w)
+{
+    const size_t most = w->most ? w->most : SQT_WHEN_MOST;
+    size_t recent = 0;
+    for (size_t i = 0; i < w->size; ++i)
+        if (w->sums[i].series)
+            w->sums[recent++] = w->sums[i];
+    qsort(w->sums, recent, sizeof(*w->sums), when_compare);
+    when_merge(w, recent, 1);
+    while (w->packed_count > most && w->width < INT64_MAX / 4)
+        when_merge(w, 0, 2);
+    w->used = 0;
+}
+
+/* Makes room for recent sums, none of which is there. */
+static void
+when_make_room(struct sqt_when *w)
+{
+    if (!w->size || w->packed_count > PACKED_PART * w->size) {
+        w->size = w->size ? 2 * w->size : FIRST_SIZE;
+        w->sums = sqt_resized(w->sums, w->size * sizeof(*w->sums));
+    }
+    memset(w->sums, 0, w->size * sizeof(*w->sums));
+}
+
+/* ---- adding, and what comes after ---- */
+
+void
+sqt_when_add(struct sqt_when *w, uint32_t series, int64_t at, uint64_t ns, uint32_t count)
+{
+    if (!w->size) {
+        w->width = SQT_WHEN_WIDTH;
+        when_make_room(w);
+    } else if (2 * w->used >= w->size) {
+        when_pack(w);
+        when_make_room(w);
+    }
+    const uint64_t window = at > 0 ? (uint64_t)(at / w->width) : 0;
+    const uint32_t number = window < UINT32_MAX ? (uint32_t)window : UINT32_MAX;
+    struct sqt_when_sum *const sum = &w->sums[when_place(w, series, number)];
+    w->used += !sum->series;
+    sum->series = series;
+    sum->window = number;
+    sum->ns += ns;
+    sum->count += count;
+}
+
 void
 sqt_when_sort(struct sqt_when *w)
 {
-    size_t used = 0;
-    for (size_t i = 0; i < w->size; ++i)
-        if (w->sums[i].series)
-            w->sums[used++] = w->sums[i];
-    if (used)
-        qsort(w->sums, used, sizeof(*w->sums), when_compare);
+    if (!w->sums)
+        return;
+    when_pack(w);
+    free(w->sums);
+    w->used = w->packed_count;
+    w->sums = sqt_allocated(w->used * sizeof(*w->sums));
+    struct when_reader r = when_reader_begin(w, 1);
+    for (size_t i = 0; r.sum.series; when_read(&r))
+        w->sums[i++] = r.sum;
+    free(w->packed);
+    w->packed = NULL;
+    w->packed_count = w->packed_bytes = 0;
 }
 
 /* The first sum of a series, or of the next one. */
@@ -124,6 +248,7 @@ void
 sqt_when_free(struct sqt_when *w)
 {
     free(w->sums);
+    free(w->packed);
     *w = (struct sqt_when){.most = w->most};
 }
 

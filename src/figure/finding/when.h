@@ -5,6 +5,10 @@
  *
  * A series is a number of the caller's.  A window is SQT_WHEN_WIDTH at first.  When there are too many sums, windows become
  * twice as wide, of all series.
+ *
+ *     sqt_when_add   ->  recent sums, a hash table of 96 KB, 384 KB with most = 262,144
+ *     it is full     ->  merged into the packed sums: in order, 4 to 8 bytes each as a rule
+ *     sqt_when_sort  ->  all sums in order, 24 bytes each
  */
 #ifndef SQT_WHEN_H
 #define SQT_WHEN_H
@@ -16,8 +20,8 @@
 
 /* ns */
 #define SQT_WHEN_WIDTH INT64_C(250000000)
-/* Sums that are kept, if `most` is 0: 3 MB, and half as much again while the table grows. A pass has a dozen such tables,
- * and a long trace fills each. */
+/* Sums that are kept, if `most` is 0: half a megabyte as a rule, and three times as much after sqt_when_sort.  A pass has a
+ * dozen such tables, and a long trace fills each.  So each owner frees its table as soon as it has told what it found. */
 #define SQT_WHEN_MOST ((size_t)1 << 16)
 
 struct sqt_when_sum {
@@ -28,9 +32,11 @@ struct sqt_when_sum {
 };
 
 struct sqt_when {
-    struct sqt_when_sum *sums; /* a hash table; after sqt_when_sort() by series and window */
-    size_t size, used;
-    size_t most; /* sums; a power of two, or 0 */
+    struct sqt_when_sum *sums; /* a hash table of the recent ones; after sqt_when_sort() all, by series and window */
+    size_t size, used;         /* of the table: entries, and those that are taken */
+    uint8_t *packed;           /* the others, by series and window */
+    size_t packed_count, packed_bytes;
+    size_t most; /* sums; 0: SQT_WHEN_MOST */
     int64_t width;
 };
 
@@ -43,6 +49,7 @@ void sqt_when_sort(struct sqt_when *when);
 /* The sums of a series, in the order of time; *count of them.  After sqt_when_sort(). */
 const struct sqt_when_sum *sqt_when_of(const struct sqt_when *when, uint32_t series, size_t *count);
 
+/* Forgets all.  Once is enough, and twice does no harm. */
 void sqt_when_free(struct sqt_when *when);
 
 /* Since, until and pattern of the windows that are bad, out of those in which anything happened.  Both are numbers of

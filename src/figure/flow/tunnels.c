@@ -191,6 +191,7 @@ tunnels_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
         else if (is_closed_by_it(server))
             tunnels_told_closed(t, server, tolds);
     }
+    sqt_when_free(&t->when);
 }
 
 static void

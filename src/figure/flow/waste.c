@@ -318,6 +318,7 @@ waste_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *
     for (unsigned kind = 0; kind < WASTES; ++kind)
         waste_tell_one(w, kind, totals, tolds);
     waste_add(w, tolds);
+    sqt_when_free(&w->when);
 }
 
 static void

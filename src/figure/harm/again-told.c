@@ -288,4 +288,5 @@ sqt_again_tell(struct sqt_again *a, const struct sqt_look_totals *totals, struct
     again_closed(a, totals, tolds);
     again_missed(a, totals, tolds);
     again_asked(a, totals, tolds);
+    sqt_when_free(&a->when);
 }

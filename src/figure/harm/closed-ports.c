@@ -98,7 +98,7 @@ closed_count(const struct closed_ports *c, uint32_t series, int64_t from, int64_
 {
     size_t count;
     uint64_t found = 0;
-    const struct sqt_when_sum *const sums = c->accepts.size ? sqt_when_of(&c->accepts, series, &count) : NULL;
+    const struct sqt_when_sum *const sums = c->accepts.sums ? sqt_when_of(&c->accepts, series, &count) : NULL;
     for (size_t i = 0; sums && i < count; ++i)
         found +=
             (int64_t)sums[i].window * c->accepts.width >= from && (int64_t)sums[i].window * c->accepts.width < until
@@ -221,9 +221,9 @@ closed_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds 
 {
     struct closed_ports *const c = state;
     (void)totals;
-    if (c->accepts.size)
+    if (c->accepts.sums)
         sqt_when_sort(&c->accepts);
-    for (struct sqt_name_entry *named = c->accepts.size ? c->ports.first : NULL; named; named = named->next) {
+    for (struct sqt_name_entry *named = c->accepts.sums ? c->ports.first : NULL; named; named = named->next) {
         struct open_port *port = (struct open_port *)named;
         struct closed_sum sum = {0};
         if (sqt_names_is_others(named) || port->told)

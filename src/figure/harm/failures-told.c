@@ -1037,4 +1037,5 @@ sqt_failures_tell(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
                  !(dead_kept && sqt_failed_is_one_of_several(x, SQT_FAILED_ANSWER)))
             failures_tell_one(all, end, tolds, x);
     }
+    sqt_when_free(&all->when);
 }

@@ -283,6 +283,7 @@ resources_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
     resources_tell_memory(r, totals, tolds);
     for (unsigned i = 0; i < KIDS; ++i)
         resources_tell_descriptors(&r->kids[i], i, totals, tolds);
+    sqt_when_free(&r->when);
 }
 
 static void

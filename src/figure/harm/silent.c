@@ -202,7 +202,7 @@ is_answered_between(const struct silent *s, const struct unanswered *x, const st
 static int
 goes_on(const struct silent *s, const struct unanswered *x, const struct unanswered *y)
 {
-    return x->who == y->who && (!s->answers.size || !is_answered_between(s, x, y));
+    return x->who == y->who && (!s->answers.sums || !is_answered_between(s, x, y));
 }
 
 static int64_t

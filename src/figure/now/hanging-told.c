@@ -71,7 +71,7 @@ hanging_answered(const struct sqt_hanging *h, const struct sqt_hanging_on *on)
 {
     uint64_t answers = 0;
     size_t count;
-    if (!h->answers.size)
+    if (!h->answers.sums)
         return 0;
     const struct sqt_when_sum *const sums = sqt_when_of(&h->answers, on->series, &count);
     for (size_t i = 0; i < count; ++i)
@@ -201,7 +201,7 @@ hanging_tell_kid(const struct sqt_hanging *h, const struct sqt_hanging_kid *kid,
 void
 sqt_hanging_tell(struct sqt_hanging *h, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
-    if (h->answers.size)
+    if (h->answers.sums)
         sqt_when_sort(&h->answers);
     for (unsigned i = 0; i < SQT_HANGING_KIDS; ++i)
         hanging_tell_kid(h, &h->kids[i], tolds);

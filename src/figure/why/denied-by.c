@@ -207,13 +207,13 @@ denied_by_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
     (void)totals;
     sqt_when_sort(&d->when);
     denied_note(d, tolds);
-    if (!sqt_tolds_find(tolds, "denied", NULL, 0) && denied_tell_ports(d, tolds))
-        return;
-    for (unsigned kind = 0; kind < KINDS; ++kind) {
+    const int ports = !sqt_tolds_find(tolds, "denied", NULL, 0) && denied_tell_ports(d, tolds);
+    for (unsigned kind = 0; !ports && kind < KINDS; ++kind) {
         struct sqt_told *const told = sqt_tolds_find(tolds, causes[kind], NULL, 0);
         if (told)
             denied_add(d, kind, told);
     }
+    sqt_when_free(&d->when);
 }
 
 static void
