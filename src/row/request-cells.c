@@ -145,7 +145,7 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
     CELL(tunnel_held_ns).number = x->tunnel_held;
     CELL(tunnel_unsent_ns).number = x->tunnel_unsent;
     CELL(tunnel_rest_ns).number = x->tunnel_rest;
-    CELL(not_kept).text = sqt_unkept[x->not_kept].name;
+    CELL(not_kept).text = x->fetched > 0 ? sqt_unkept[x->not_kept].name : NULL; /* a hit may be too large now */
     CELL(denied_by).text = x->denied_by ? sqt_origin_text(x->origin, SQT_DEF_ACL, x->denied_by) : NULL;
     CELL(outcome).text = sqt_outcome_names[ended && is_error(x, class) ? SQT_OUTCOME_ERROR : x->outcome];
     log_cells(row, x->logged);

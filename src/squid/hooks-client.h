@@ -159,7 +159,7 @@ CalloutsBegin(Http &http)
 }
 
 /// Several parts count together.  One that goes to the end of the object is as large as the object is, which is not known
-/// yet.
+/// yet: then only where it begins is said.
 template <class Range>
 __attribute__((noinline, cold)) void
 EmitRange(const uint64_t xact, const Range &range)
@@ -510,11 +510,13 @@ struct Tunnel {
     uint64_t asked = 0;       ///< when the server got the client's first bytes; before, when the tunnel opened
     uint64_t answered = 0;    ///< from then until the server's first bytes
     uint64_t heldSince = 0;   ///< Squid reads no more from the server, because of its pool
-    uint64_t held = 0;        ///< how long it did not, in all
+    uint64_t pause = 0;       ///< the last time in which it did not, until it is known whether bytes were there
+    uint64_t resumed = 0;     ///< when that was over
+    uint64_t held = 0;        ///< how long it did not although bytes were there, in all
     uint64_t unsentSince = 0; ///< bytes wait for the server to take them
     uint64_t unsent = 0;      ///< how long bytes did, in all
     uint64_t uploaded = 0;    ///< bytes that the client sent
-    bool notTls = false;      ///< what the server sends are no TLS records
+    bool notTls = false;      ///< what the server sends is not TLS
     uint8_t headerSize = 0;   ///< bytes that are known of the header of the next record
     uint8_t header[5];        ///< these bytes
     uint32_t recordLeft = 0;  ///< bytes of the present record that are still to come
@@ -584,6 +586,10 @@ TunnelServerSent(Tunnel &tunnel, const char *data, const size_t size)
 {
     if (!tunnel.answered)
         tunnel.answered = sqt_read_clock(sqt_clock) - tunnel.asked;
+    /* Bytes that come later than that were not there while Squid did not read. */
+    if (tunnel.pause && sqt_read_clock(sqt_clock) - tunnel.resumed < tunnel.pause)
+        tunnel.held += tunnel.pause;
+    tunnel.pause = 0;
     if (tunnel.restSince)
         tunnel.restBytes += size;
     AddSince(tunnel.restSince, tunnel.rest);
@@ -602,11 +608,19 @@ TunnelClientSent(Tunnel &tunnel, const size_t size)
     tunnel.uploaded += size;
 }
 
+/// whether the trace that knows the tunnel goes on
+inline bool
+TunnelIsTraced(Tunnel &tunnel)
+{
+    tunnel.open = tunnel.open && sqt_on(SQT_GROUP_CLIENT);
+    return tunnel.open;
+}
+
 /// bytes came from one end, and go to the other
 inline void
 TunnelCopies(Tunnel &tunnel, const bool fromServer, const char *data, const size_t size)
 {
-    if (!tunnel.open)
+    if (!TunnelIsTraced(tunnel))
         return;
     if (fromServer)
         TunnelServerSent(tunnel, data, size);
@@ -614,11 +628,12 @@ TunnelCopies(Tunnel &tunnel, const bool fromServer, const char *data, const size
         TunnelClientSent(tunnel, size);
 }
 
-/// the server has taken all that the client sent so far
+/// the server has taken all that the client sent so far, or takes no more
 inline void
 TunnelServerTookAll(Tunnel &tunnel)
 {
-    AddSince(tunnel.unsentSince, tunnel.unsent);
+    if (TunnelIsTraced(tunnel))
+        AddSince(tunnel.unsentSince, tunnel.unsent);
 }
 
 /// the pool of what is read from that end; 0: none
@@ -637,12 +652,12 @@ PoolOfTunnel(const End &, long)
     return 0;
 }
 
-/// a delay pool lets nothing be read from that end
+/// a delay pool is empty: nothing is read from that end, but for a byte now and then
 template <class End>
 inline void
 TunnelIsHeldBack(Tunnel &tunnel, const End &end)
 {
-    if (!tunnel.open || tunnel.heldSince)
+    if (!TunnelIsTraced(tunnel) || tunnel.heldSince)
         return;
     tunnel.heldSince = sqt_read_clock(sqt_clock);
     tunnel.pool = PoolOfTunnel(end, 0);
@@ -652,9 +667,13 @@ TunnelIsHeldBack(Tunnel &tunnel, const End &end)
 inline void
 TunnelReads(Tunnel &tunnel, const bool fromServer)
 {
-    if (!tunnel.open || !fromServer)
+    if (!TunnelIsTraced(tunnel) || !fromServer)
         return;
-    AddSince(tunnel.heldSince, tunnel.held);
+    if (tunnel.heldSince) {
+        tunnel.resumed = sqt_read_clock(sqt_clock);
+        tunnel.pause = tunnel.resumed - tunnel.heldSince;
+        tunnel.heldSince = 0;
+    }
     if (!tunnel.notTls && (tunnel.recordLeft || tunnel.headerSize))
         tunnel.restSince = sqt_read_clock(sqt_clock);
 }
@@ -663,12 +682,9 @@ template <class RequestPointer>
 inline void
 TunnelCloses(Tunnel &tunnel, const RequestPointer &request)
 {
-    if (!tunnel.open)
+    if (!TunnelIsTraced(tunnel))
         return;
     tunnel.open = false;
-    if (!sqt_on(SQT_GROUP_CLIENT))
-        return;
-    AddSince(tunnel.heldSince, tunnel.held);
     AddSince(tunnel.unsentSince, tunnel.unsent);
     AddSince(tunnel.restSince, tunnel.rest);
     sqt_record unit[4];
@@ -688,7 +704,8 @@ TunnelCloses(Tunnel &tunnel, const RequestPointer &request)
     unit[3].id = tunnel.restBytes;
     unit[3].arg = tunnel.rest;
     unit[3].aux = 0;
-    sqt_emit_unit(unit, 4);
+    sqt_emit_unit(unit,
+                  tunnel.notTls || !tunnel.answered ? 3 : 4); /* of what is not TLS, nothing is known of its rest */
 }
 
 /* ---- the end of a transaction ---- */

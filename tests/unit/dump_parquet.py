@@ -26,7 +26,8 @@ SUMMED = ("summary", "stalls")
 IDENTITY = ("host", "service", "ring", "kid", "row", "time_ns")
 ASKED = {"requests": ["trace_id", "parent_id", "trace_flags", "longest_stage", "dir", "client", "url", "url_host", "user_name",
                       "hierarchy", "log_dns_ns", "log_peer_ns", "log_server_ns", "log_adapt_ns", "notes",
-                      "denied_by"]}  # in text only where they are asked for
+                      "denied_by", "range_bytes", "tunnel_first_ns", "tunnel_held_ns", "tunnel_unsent_ns",
+                      "tunnel_rest_ns", "not_kept"]}  # in text only where they are asked for
 done = 0
 
 

@@ -194,11 +194,16 @@ def slow_tunnel(trace, finding):
         else:
             (uploaded if row["event"] == "PART_TUNNEL_UPLOAD" else came)[last[row["ring"]]] = number(row["id"])
 
+    def beyond(r, ns, size):
+        ns -= size * SECOND // RATE
+        return ns if ns * 10 >= r.ns("tunnel") else 0
+
     def waits(r):
-        held = r.ns("tunnel_held")
-        return {"held_tunnels": held, "late_tunnels": r.ns("tunnel_first") - held if r.has("tunnel_first") else 0,
-                "slow_tunnels": r.ns("tunnel_rest") - came.get(r.key, 0) * SECOND // RATE,
-                "slow_uploads": r.ns("tunnel_unsent") - uploaded.get(r.key, 0) * SECOND // RATE}[finding["cause"]]
+        held, tls = r.ns("tunnel_held"), r.has("tunnel_rest")
+        return {"held_tunnels": held,
+                "late_tunnels": r.ns("tunnel_first") - held if tls and r.has("tunnel_first") and uploaded.get(r.key) else 0,
+                "slow_tunnels": beyond(r, r.ns("tunnel_rest"), came.get(r.key, 0)) if tls else 0,
+                "slow_uploads": beyond(r, r.ns("tunnel_unsent"), uploaded.get(r.key, 0))}[finding["cause"]]
     its = [r for r in trace.requests if r.tunnel and waits(r) >= 300 * MS and
            finding["culprit"] in (r.row["server"], pools.get(r.key), "servers", "line to servers")]
     tunnels = [r for r in trace.requests if r.tunnel and r.key in pools]

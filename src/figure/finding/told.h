@@ -60,7 +60,7 @@ struct sqt_told {
 struct sqt_tolds {
     struct sqt_told *told[SQT_TOLD_MOST];
     unsigned count;
-    char meant[2 * SQT_TOLD_NAME]; /* what looks like harm and is meant: a sentence, with a space before it, or "" */
+    char meant[SQT_TOLD_TEXT]; /* what looks like harm and is meant: a sentence, with a space before it, or "" */
 };
 
 /* A new finding, zeroed, with nothing known of its share and costs.  It belongs to the list; the pointer is valid until

@@ -3,9 +3,9 @@
  * slow-tunnels.c - tunnels that a delay pool holds back, whose server is late with its first bytes, or sends or takes slowly.
  *
  * A tunnel may be open for an hour and idle, so how long it is open says nothing, and neither does the pause between two
- * of its bytes.  Four things are never idleness: Squid itself reads nothing because of a pool; the client has said its
- * first words (in TLS its hello, which is answered at once), and the server has not; bytes wait to be taken; and a TLS
- * record has begun to come, and its rest has not.
+ * of its bytes.  Four things are never idleness: bytes come as soon as an empty pool lets Squid read again; the client has
+ * sent its first bytes (in TLS its hello, which is answered at once), and the server has not; bytes wait to be taken; and a
+ * TLS record has begun to come, and its rest has not.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +19,9 @@
 #define LEAST 5
 #define EACH 300000000.0
 #define TIMES 3
+/* What a write or the rest of a record takes as a rule (a pass of the event loop, a round trip) adds up in a long tunnel, too:
+ * so these are no matter below that part of the time in which the tunnel is open, in %. */
+#define OF_TUNNEL 10
 /* Of all tunnels that a pool may hold back, that part, in %. */
 #define SHARE 10
 /* Of a server's tunnels, or those of all servers, that part, in %. */
@@ -89,10 +92,11 @@ slow_tunnels_add(struct slow_tunnels *t, enum slow_kind kind, const char *name, 
 
 /* What it took beyond what its bytes need at SQT_FINDING_RATE. */
 static double
-slow_tunnels_beyond(int64_t ns, int64_t bytes)
+slow_tunnels_beyond(const struct sqt_request_fact *fact, int64_t ns, int64_t bytes)
 {
+    const int64_t open = fact->row[SQT_CELL(requests, tunnel_ns)].number;
     const double beyond = (double)ns - (double)bytes / SQT_FINDING_RATE * 1e9;
-    return ns == SQT_MISSING || bytes == SQT_MISSING || beyond < 0 ? 0 : beyond;
+    return bytes == SQT_MISSING || open == SQT_CELL_MISSING || beyond * 100 < (double)open * OF_TUNNEL ? 0 : beyond;
 }
 
 static void
@@ -111,14 +115,16 @@ slow_tunnels_request(void *state, const struct sqt_xact *xact, const struct sqt_
         slow_tunnels_add(t, POOL, pool, xact->begin, (double)xact->tunnel_held);
     if (!server)
         return;
-    const double taken = slow_tunnels_beyond(xact->tunnel_unsent, xact->tunnel_uploaded);
-    if (xact->tunnel_first != SQT_MISSING) {
+    slow_tunnels_add(t, UPLOAD, server, xact->begin,
+                     slow_tunnels_beyond(fact, xact->tunnel_unsent, xact->tunnel_uploaded));
+    if (xact->tunnel_rest == SQT_MISSING)
+        return; /* it has no TLS */
+    slow_tunnels_add(t, REST, server, xact->begin, slow_tunnels_beyond(fact, xact->tunnel_rest, xact->tunnel_came));
+    if (xact->tunnel_first != SQT_MISSING && xact->tunnel_uploaded > 0) {
         /* What a pool held back may be the first bytes. */
         const double first = (double)xact->tunnel_first - (double)xact->tunnel_held;
         slow_tunnels_add(t, FIRST, server, xact->begin, first < 0 ? 0 : first);
     }
-    slow_tunnels_add(t, UPLOAD, server, xact->begin, taken);
-    slow_tunnels_add(t, REST, server, xact->begin, slow_tunnels_beyond(xact->tunnel_rest, xact->tunnel_came));
 }
 
 static int
@@ -177,6 +183,7 @@ slow_tunnels_tell(void *state, const struct sqt_look_totals *totals, struct sqt_
         if (!told && all[kind] && slow_tunnels_are_slow((enum slow_kind)kind, &t->all[kind]))
             slow_tunnels_told(t, (enum slow_kind)kind, &t->all[kind], all[kind], tolds);
     }
+    sqt_when_free(&t->when);
 }
 
 static void

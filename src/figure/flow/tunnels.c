@@ -168,10 +168,10 @@ tunnels_note(const struct tunnels *t, struct sqt_tolds *tolds)
         return;
     snprintf(meant, sizeof(meant), "%s", tolds->meant);
     snprintf(tolds->meant, sizeof(tolds->meant),
-             " Not looked at: what came through %llu tunnels, which were open for %s in the mean; %s.%.256s",
+             " Not looked at: what came through %llu tunnels, which were open for %s in the mean. %s.%.700s",
              (unsigned long long)count, sqt_human_time(each, t->open / (double)count, " ", "us"),
-             t->unknown ? "whether it came slowly (a delay pool, the line) a trace does not know"
-                        : "a server that sends late is seen only by its first bytes, and within TLS records",
+             t->unknown ? "Whether it came slowly (a delay pool, the line) is not known"
+                        : "A server that sends late is seen only by its first bytes, and within TLS records",
              meant);
 }
 

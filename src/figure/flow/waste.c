@@ -43,7 +43,8 @@ static const struct waste_words {
         {"whole_for_ranges", "ranges", "for %llu requests of ranges that asked for %s and got the whole object (200)",
          "was not asked for",
          "The server, or something before it, ignores Range: look there whether that is meant, or have it answer with "
-         "206. range_offset_limit none: Squid stores the whole object at the first request, if it may be stored, and "
+         "206. A client that names a version of the object (If-Range) gets a newer one whole, rightly. "
+         "range_offset_limit none: Squid stores the whole object at the first request, if it may be stored, and "
          "answers later ranges of it. maximum_object_size must allow that.",
          "sqtrace-dump --columns=time_s,xid,server,range_bytes,sent_bytes,size_bytes --where='range_bytes >= 0' TRACE"},
     [WASTE_LEFT] =

@@ -31,12 +31,6 @@ struct sqt_sampled_counter {
     double rate; /* growth in a second between the last two samples of one process; 0: not known */
 };
 
-/* Those of one kid. */
-struct sqt_page_faults {
-    struct sqt_sampled_counter faults; /* of the process, that read from a disk */
-    struct sqt_sampled_counter pages;  /* that the machine brought back, as this kid sampled them */
-};
-
 /* Takes a sample.  Returns its rate. */
 static inline double
 sqt_sampled_count(struct sqt_sampled_counter *c, const struct sqt_sample_row *sample)
@@ -48,12 +42,16 @@ sqt_sampled_count(struct sqt_sampled_counter *c, const struct sqt_sample_row *sa
     return rate;
 }
 
-/* Whether that process read its own memory back from swap, fast enough to stand still, when it was sampled last. */
+/* Whether that process read its own memory back from swap, fast enough to stand still, when it was sampled last.  faults: its
+ * page faults that read from a disk.  pages: that the machine brought back, which one process of Squid samples for all, in
+ * about the same second. */
 static inline int
-sqt_page_faults_stop(const struct sqt_page_faults *f, const struct sqt_origin *origin)
+sqt_page_faults_stop(const struct sqt_sampled_counter *faults, const struct sqt_sampled_counter *pages,
+                     const struct sqt_origin *origin)
 {
-    return f->faults.origin == origin && f->pages.origin == origin && f->faults.rate >= SQT_FAULTS_STOP &&
-           f->pages.rate >= SQT_PAGES_BACK;
+    const double apart = (double)faults->at - (double)pages->at;
+    return faults->origin == origin && faults->rate >= SQT_FAULTS_STOP && pages->rate >= SQT_PAGES_BACK &&
+           apart < 2e9 && apart > -2e9;
 }
 
 #endif

@@ -30,7 +30,8 @@
 enum { RESOURCES_ALL = 1, RESOURCES_HELD, RESOURCES_FAULTS }; /* series */
 
 struct resources_kid {
-    struct sqt_page_faults memory;
+    struct sqt_sampled_counter faults,
+        pages;                      /* page faults that read from a disk; pages that the machine brought back */
     uint64_t open, limit, reserved; /* descriptors; open: the most */
 };
 
@@ -72,8 +73,8 @@ resources_keep(struct resources_spans *spans, const struct sqt_origin *origin, i
 static void
 resources_faults(struct resources *r, struct resources_kid *kid, const struct sqt_sample_row *sample)
 {
-    const int64_t from = kid->memory.faults.at;
-    const double rate = sqt_sampled_count(&kid->memory.faults, sample);
+    const int64_t from = kid->faults.at;
+    const double rate = sqt_sampled_count(&kid->faults, sample);
     if (rate < SQT_FAULTS)
         return;
     const unsigned seconds = rate < SQT_FAULTS_STOP ? 1 : resources_seconds(from, sample);
@@ -86,8 +87,8 @@ resources_faults(struct resources *r, struct resources_kid *kid, const struct sq
 static void
 resources_pages(struct resources *r, struct resources_kid *kid, const struct sqt_sample_row *sample)
 {
-    const int64_t from = kid->memory.pages.at;
-    const double rate = sqt_sampled_count(&kid->memory.pages, sample);
+    const int64_t from = kid->pages.at;
+    const double rate = sqt_sampled_count(&kid->pages, sample);
     if (rate >= SQT_PAGES_BACK)
         r->seconds += rate < SQT_FAULTS_STOP ? 1 : resources_seconds(from, sample);
 }

@@ -196,22 +196,22 @@ hanging_open_loop(void *state, const struct sqt_open_loop *loop, const struct sq
     const int64_t silent = now->silent(loop->origin);
     const int stopped = silent >= SILENT;
     const int64_t since = hanging_since(h, loop);
-    const struct sqt_page_faults *const memory = &h->memory[identity->kid % SQT_HANGING_KIDS];
+    const struct sqt_sampled_counter *const faults = &h->faults[identity->kid % SQT_HANGING_KIDS];
     h->now = now->ns;
     if (h->ended[identity->kid % SQT_HANGING_KIDS] == loop->origin)
         return; /* it ended itself */
     if (silent < 0 || silent >= SQT_NOW_SILENT || (!stopped && (loop->works != 1 || now->ns - since < BLOCKED)))
         return;
     struct sqt_hanging_kid *const kid = hanging_kid(h, loop->origin);
-    *kid = (struct sqt_hanging_kid){.origin = loop->origin,
-                                    .kid = identity->kid,
-                                    .kind = identity->kid_kind,
-                                    .pid = identity->pid,
-                                    .stopped = stopped,
-                                    .faults =
-                                        stopped && sqt_page_faults_stop(memory, loop->origin) ? memory->faults.rate : 0,
-                                    .since = stopped ? now->ns - silent : since,
-                                    .oldest = now->ns};
+    *kid = (struct sqt_hanging_kid){
+        .origin = loop->origin,
+        .kid = identity->kid,
+        .kind = identity->kid_kind,
+        .pid = identity->pid,
+        .stopped = stopped,
+        .faults = stopped && sqt_page_faults_stop(faults, &h->pages, loop->origin) ? faults->rate : 0,
+        .since = stopped ? now->ns - silent : since,
+        .oldest = now->ns};
     hanging_name(h, loop, now, kid);
 }
 
@@ -296,14 +296,13 @@ static void
 hanging_sample(void *state, const struct sqt_sample_row *sample)
 {
     struct sqt_hanging *const h = state;
-    struct sqt_page_faults *const memory = &h->memory[sample->origin->identity.kid % SQT_HANGING_KIDS];
     char source[SQT_SOURCE_NAME];
     enum sqt_sample_value what;
     sqt_sample_split(sample, source, &what);
     if (what == SQT_SAMPLE_PROCESS_major_faults)
-        sqt_sampled_count(&memory->faults, sample);
+        sqt_sampled_count(&h->faults[sample->origin->identity.kid % SQT_HANGING_KIDS], sample);
     else if (what == SQT_SAMPLE_MACHINE_swapped_in_pages)
-        sqt_sampled_count(&memory->pages, sample);
+        sqt_sampled_count(&h->pages, sample);
 }
 
 /* What a process leaves open that was told to stop does not hang. */
@@ -347,7 +346,8 @@ hanging_inherit(void *state, const void *from)
     const struct sqt_hanging *const before = from;
     snprintf(h->name_server, sizeof(h->name_server), "%s", before->name_server);
     memcpy(h->ended, before->ended, sizeof(h->ended));
-    memcpy(h->memory, before->memory, sizeof(h->memory));
+    memcpy(h->faults, before->faults, sizeof(h->faults));
+    h->pages = before->pages;
     for (const struct sqt_name_entry *named = before->names.first; named; named = named->next) {
         const struct sqt_hanging_on *const old = (const struct sqt_hanging_on *)named;
         struct sqt_hanging_on *const on = hanging_on(h, named->name);

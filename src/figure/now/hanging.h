@@ -64,11 +64,13 @@ struct sqt_hanging {
     struct sqt_when answers;
     struct sqt_hanging_kid kids[SQT_HANGING_KIDS];
     struct sqt_hanging_passes passes[SQT_HANGING_KIDS]; /* the last ones of each */
-    struct sqt_page_faults memory[SQT_HANGING_KIDS];    /* of the last process of each */
-    const struct sqt_origin *ended[SQT_HANGING_KIDS];   /* the last of each kid that stopped; only compared */
-    char name_server[SQT_TOLD_NAME];                    /* the last that was asked; "": none */
-    struct sqt_holders holders;                         /* of the event loop, by samples; with a size of 0: none yet */
-    const struct sqt_origin *sampled;                   /* the process of the last sample; only compared */
+    struct sqt_sampled_counter
+        faults[SQT_HANGING_KIDS];     /* page faults that read from a disk, of the last process of each */
+    struct sqt_sampled_counter pages; /* that the machine brought back from swap */
+    const struct sqt_origin *ended[SQT_HANGING_KIDS]; /* the last of each kid that stopped; only compared */
+    char name_server[SQT_TOLD_NAME];                  /* the last that was asked; "": none */
+    struct sqt_holders holders;                       /* of the event loop, by samples; with a size of 0: none yet */
+    const struct sqt_origin *sampled;                 /* the process of the last sample; only compared */
     int64_t sampled_at;
     int64_t now;
 };

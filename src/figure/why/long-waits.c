@@ -4,7 +4,8 @@
  * they wait for, and which name most of them have.
  *
  * A large object takes long although nothing is wrong, so this is no finding.  But whoever reads that no cause stands out
- * has a right to know of the requests that took seconds.  The numbers are those of the rows that the sentence asks for.
+ * has a right to know of the requests that took seconds.  The numbers are those of the rows that the sentence asks for,
+ * and so without tunnels.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +15,12 @@
 #include "figure/stat/names.h"
 #include "row/facts.h"
 
-/* So long, in ns; so many requests, and that part of all in thousandths, at least and at most. */
+/* So long, in ns; so many requests, and that part of all in thousandths, at least. */
 #define LONG INT64_C(1000000000)
 #define LEAST 5
 #define LEAST_PART 5
-#define MOST_PART 250
+/* What they wait for is said if that part of their time is it, in %. */
+#define OF_TIME 30
 /* A name is said if that part of them has it, in %, and that part of all requests at most. */
 #define OF_THEM 80
 #define OF_ALL 40
@@ -124,8 +126,11 @@ long_waits_what(const struct long_waits *l, char *text, size_t size)
     char rate[SQT_HUMAN_ROOM];
     for (unsigned part = 0; part < PARTS; ++part)
         most = l->parts[part] > l->parts[most] ? part : most;
+    *text = '\0';
+    if (l->parts[most] * 100 < l->ns * OF_TIME)
+        return;
     const int used =
-        snprintf(text, size, "%.0f %% of that is %s", 100 * l->parts[most] / l->ns, long_waits_parts[most].words);
+        snprintf(text, size, ": %.0f %% of that is %s", 100 * l->parts[most] / l->ns, long_waits_parts[most].words);
     if (most == BODIES)
         snprintf(text + used, size - (size_t)used, ", at %s/s",
                  sqt_human_bytes(rate, 1e9 * l->fetched / l->parts[most]));
@@ -137,13 +142,14 @@ long_waits_tell(void *state, const struct sqt_look_totals *totals, struct sqt_to
     const struct long_waits *const l = state;
     char each[SQT_HUMAN_ROOM], what[160], who[160], text[1024 + sizeof(tolds->meant)];
     (void)totals;
-    if (l->slow < LEAST || l->slow * 1000 < l->count * LEAST_PART || l->slow * 1000 > l->count * MOST_PART)
+    if (l->slow < LEAST || l->slow * 1000 < l->count * LEAST_PART)
         return;
     long_waits_what(l, what, sizeof(what));
     long_waits_who(l, who, sizeof(who));
     snprintf(text, sizeof(text),
-             " But %llu requests, %.1f %%, take 1 s or longer (total_ns >= 1s), %s in the mean: %s.%s%s",
-             (unsigned long long)l->slow, 100 * (double)l->slow / (double)l->count,
+             " But %llu of %llu requests, %.1f %%, take 1 s or longer (total_ns >= 1s and class != tunnel), %s in the "
+             "mean%s.%s%s",
+             (unsigned long long)l->slow, (unsigned long long)l->count, 100 * (double)l->slow / (double)l->count,
              sqt_human_time(each, l->ns / (double)l->slow, " ", "us"), what, who, tolds->meant);
     snprintf(tolds->meant, sizeof(tolds->meant), "%.*s", (int)sizeof(tolds->meant) - 1, text);
 }

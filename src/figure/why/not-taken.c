@@ -147,15 +147,6 @@ not_taken_sizes(const struct not_taken *n, const struct not_taken_group *g, char
         snprintf(text, size, ". %llu objects were written to a cache_dir meanwhile.", (unsigned long long)n->written);
 }
 
-/* Where a setting is why, what waits for servers because of it goes before the slowness of servers in general. */
-static void
-not_taken_goes_first(struct sqt_tolds *tolds, uint64_t ns)
-{
-    for (unsigned i = 0; i < tolds->count; ++i)
-        if (sqt_misses_about(tolds->told[i], NULL) && tolds->told[i]->weight >= ns)
-            tolds->told[i]->weight = ns - 1;
-}
-
 static void
 not_taken_tell_one(const struct not_taken *n, unsigned why, const struct sqt_look_totals *totals,
                    struct sqt_tolds *tolds)
@@ -167,10 +158,7 @@ not_taken_tell_one(const struct not_taken *n, unsigned why, const struct sqt_loo
     if (g->count < LEAST || g->ns / g->count < (uint64_t)LEAST_EACH ||
         100.0 * (double)g->ns < (double)totals->total_ns * LEAST_SHARE)
         return;
-    if (why == NOT_TAKEN)
-        sqt_misses_take(tolds, NULL, 0, g->ns);
-    else
-        not_taken_goes_first(tolds, g->ns);
+    sqt_misses_take(tolds, NULL, 0, g->ns);
     sqt_instead(tolds, vaguer, g->ns, SQT_INSTEAD);
     struct sqt_told *const told = sqt_tolds_add(tolds, words->cause, SQT_HARM_WAITING, g->ns);
     if (!told)
