@@ -81,6 +81,7 @@ static struct moved {
     int64_t first, held, unsent, rest;
     uint64_t uploaded, came;
     uint32_t pool;
+    int plain; /* without TLS */
 } moved;
 
 /* So many tunnels to a server, open for so long, which bring so many bytes. */
@@ -98,7 +99,8 @@ tunnels(unsigned count, uint32_t server, int64_t open, uint64_t sent)
         if (moved.first) {
             PART(PART_TUNNEL_HELD, 0, (uint64_t)moved.held, moved.pool);
             PART(PART_TUNNEL_UPLOAD, moved.uploaded, (uint64_t)moved.unsent, 0);
-            PART(PART_TUNNEL_DOWNLOAD, moved.came, (uint64_t)moved.rest, 0);
+            if (!moved.plain)
+                PART(PART_TUNNEL_DOWNLOAD, moved.came, (uint64_t)moved.rest, 0);
         }
         PUT(now + open, XACT_END, xact, TUNNEL, 200);
         PART(PART_XACT_SIZES, sent, sent, 1);
@@ -197,7 +199,7 @@ slow_tunnels(void **state)
         struct moved slow;
         const char *cause, *culprit, *sentence; /* NULL: healthy */
     } cases[] = {
-        {{.first = 700 * MS},
+        {{.first = 700 * MS, .uploaded = 500},
          "late_tunnels",
          "origin-1",
          "Tunnels wait for the first bytes of origin-1: in 8 of 8 they come 700 ms after the client's."},
@@ -217,14 +219,18 @@ slow_tunnels(void **state)
          "What comes through tunnels is slow from origin-1: in 8 of 8 the rest of what the server had begun to send "
          "comes 5.00 s "
          "later than its bytes need at 1 MB/s."},
-        {.slow = {.first = 100 * MS}},
+        {.slow = {.first = 100 * MS, .uploaded = 500}},
+        {.slow = {.first = 700 * MS}},                                /* its client sends nothing */
+        {.slow = {.first = 700 * MS, .uploaded = 500, .plain = 1}},   /* a long poll without TLS */
+        {.slow = {.first = MS, .unsent = 500 * MS, .uploaded = 500}}, /* of a long tunnel */
+        {.slow = {.first = MS, .rest = 500 * MS, .came = 500}},
         {.slow = {.first = MS, .rest = 2 * SECOND, .came = 2000000}},
         {.slow = {.first = MS, .unsent = 5 * SECOND, .uploaded = 5000000}},
         {.slow = {.first = MS, .held = 100 * MS, .pool = 1}},
     };
     for (unsigned c = 0; c < sizeof(cases) / sizeof(*cases); ++c) {
         tunnels_that(cases[c].slow, 8, ORIGIN_1);
-        tunnels_that((struct moved){.first = 20 * MS}, 12, ORIGIN_2);
+        tunnels_that((struct moved){.first = 20 * MS, .uploaded = 500}, 12, ORIGIN_2);
         find();
         assert_int_equal(found_count, 1);
         assert_string_equal(TEXT(0, cause), cases[c].cause ? cases[c].cause : "healthy");
@@ -241,21 +247,21 @@ static void
 late_tunnels(void **state)
 {
     (void)state;
-    tunnels_that((struct moved){.first = 700 * MS}, 8, ORIGIN_1);
-    tunnels_that((struct moved){.first = 280 * MS}, 12, ORIGIN_2);
+    tunnels_that((struct moved){.first = 700 * MS, .uploaded = 500}, 8, ORIGIN_1);
+    tunnels_that((struct moved){.first = 280 * MS, .uploaded = 500}, 12, ORIGIN_2);
     find();
     assert_string_equal(TEXT(0, cause), "healthy");
-    tunnels_that((struct moved){.first = 700 * MS}, 8, ORIGIN_1);
-    tunnels_that((struct moved){.first = 600 * MS}, 12, ORIGIN_2);
+    tunnels_that((struct moved){.first = 700 * MS, .uploaded = 500}, 8, ORIGIN_1);
+    tunnels_that((struct moved){.first = 600 * MS, .uploaded = 500}, 12, ORIGIN_2);
     find();
     assert_string_equal(TEXT(0, cause), "late_tunnels");
     assert_string_equal(TEXT(0, culprit), "servers");
     assert_int_equal(NUMBER(0, requests), 20);
-    tunnels_that((struct moved){.first = 700 * MS}, 6, ORIGIN_1);
-    tunnels_that((struct moved){.first = 20 * MS}, 14, ORIGIN_1);
+    tunnels_that((struct moved){.first = 700 * MS, .uploaded = 500}, 6, ORIGIN_1);
+    tunnels_that((struct moved){.first = 20 * MS, .uploaded = 500}, 14, ORIGIN_1);
     find();
     assert_string_equal(TEXT(0, cause), "healthy");
-    tunnels_that((struct moved){.first = 700 * MS}, 20, ORIGIN_1);
+    tunnels_that((struct moved){.first = 700 * MS, .uploaded = 500}, 20, ORIGIN_1);
     find();
     assert_string_equal(TEXT(0, cause), "late_tunnels");
 }
