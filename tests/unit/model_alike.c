@@ -7,9 +7,10 @@
 
 #define SECOND (1000 * MS)
 enum { PARENT = 1, ORIGIN_1, ORIGIN_2, ORIGIN_3 };
-enum { AUTH, GROUPS };
+enum { AUTH, GROUPS, NEGOTIATE = 7 };
 
 static int64_t now;
+static int64_t queued; /* for that long a question waits for a child of its helper */
 
 /* Ten requests a second. */
 static uint64_t
@@ -213,7 +214,7 @@ ask(uint32_t who, unsigned asked, unsigned no)
         if (i % 10 < asked) {
             PUT(now, HELPER_BEGIN, xact, xact, who);
             PUT(now += 98 * MS, HELPER_END, xact, xact, is_no ? SQT_WAIT_ERR : SQT_WAIT_OK);
-            PART(PART_HELPER, (uint64_t)(now - 98 * MS), 0, 0);
+            PART(PART_HELPER, (uint64_t)(now - 98 * MS + queued), 0, 0);
         }
         PUT(now, ACCESS_END, xact, 0, 0);
         PUT(now += MS, XACT_END, xact, is_no ? DENIED : MEM_HIT, is_no ? 407 : 200);
@@ -280,12 +281,94 @@ the_clock_is_set(void **state)
     assert_int_equal(row_of("clock_set"), found_count);
 }
 
+/* ---- what looks like that, and is not ---- */
+
+static unsigned
+rows_with(const char *words)
+{
+    unsigned rows = 0;
+    for (unsigned i = 0; i < found_count; ++i)
+        rows += strstr(TEXT(i, sentence), words) != NULL;
+    return rows;
+}
+
+/* A server's header comes after 400 ms, and Squid makes a page of its own. */
+static void
+a_page_of_squid_is_no_answer(void **state)
+{
+    (void)state;
+    for (unsigned own = 0; own < 2; ++own) {
+        for (unsigned i = 0; i < 120; ++i)
+            if (i % 4) {
+                answered(ORIGIN_1 + i % 2, MS, 200);
+            } else {
+                const uint64_t xact = begin();
+                PUT(now, CONNECT_REUSED, xact, 50, 1);
+                PART(PART_SERVER, 4, 0, ORIGIN_1);
+                PUT(now, DISPATCH, xact, 50, 0);
+                PUT(now, REQUEST_SENT, xact, 50, 0);
+                PUT(now += 400 * MS, SERVER_HEADER, xact, 100, own ? 200 : 403);
+                PUT(now, SERVER_DONE, xact, 50, 0);
+                end(xact, 403, own ? SQT_XACT_ERROR_PAGE : 0);
+                number += 4;
+            }
+        find();
+        now = 0;
+        assert_int_equal(rows_with("What takes long is its answer 403"), !own);
+    }
+}
+
+/* Groups say no of each client that is in none. */
+static void
+a_group_says_no(void **state)
+{
+    (void)state;
+    ask(GROUPS, 10, 2);
+    find();
+    now = 0;
+    assert_string_equal(TEXT(0, culprit), "external_acl groups");
+    assert_int_equal(rows_with("ERR"), 0);
+    assert_int_equal(rows_with("It is asked 100 times for 100 requests: Squid answers hardly one by what it keeps (ttl="),
+                     1);
+    assert_non_null(strstr(TEXT(0, advice), "%ul, %>a or %>rd"));
+}
+
+static void
+only_basic_has_credentialsttl(void **state)
+{
+    (void)state;
+    ask(NEGOTIATE, 10, 0);
+    unsigned row = row_of("slow_helper");
+    assert_string_equal(TEXT(row, culprit), "auth negotiate");
+    assert_non_null(strstr(TEXT(row, sentence), "each connection of a client logs in again"));
+    assert_non_null(strstr(TEXT(row, advice), "client_persistent_connections on"));
+    assert_int_equal(rows_with("credentialsttl"), 0);
+    ask(AUTH, 10, 0);
+    row = row_of("slow_helper");
+    assert_non_null(strstr(TEXT(row, sentence), "(credentialsttl)"));
+}
+
+/* A helper is slow, and its children are busy: what it is asked for is said once. */
+static void
+it_is_said_once(void **state)
+{
+    (void)state;
+    queued = 49 * MS;
+    ask(GROUPS, 10, 0);
+    queued = 0;
+    row_of("slow_helper");
+    assert_int_equal(rows_with("external_acl groups"), 2);
+    assert_int_equal(rows_with("It is asked 100 times"), 1);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {SCRIPT_TEST(servers_refuse_alike),      SCRIPT_TEST(one_server_refuses),
                                        SCRIPT_TEST(kept_connections_are_dead), SCRIPT_TEST(nobody_is_reached),
                                        SCRIPT_TEST(slow_is_one_status),        SCRIPT_TEST(logins_are_wrong),
-                                       SCRIPT_TEST(nothing_is_kept),           SCRIPT_TEST(the_clock_is_set)};
+                                       SCRIPT_TEST(nothing_is_kept),           SCRIPT_TEST(the_clock_is_set),
+ SCRIPT_TEST(a_page_of_squid_is_no_answer), SCRIPT_TEST(a_group_says_no),
+ SCRIPT_TEST(only_basic_has_credentialsttl), SCRIPT_TEST(it_is_said_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

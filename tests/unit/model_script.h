@@ -91,7 +91,8 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
                                          "name_server 192.0.2.54",
                                          "of_tomorrow x",
                                          "url_rewrite rewriter",
-                                         "store_id ids"};
+                                         "store_id ids",
+                                         "auth negotiate"};
     if (kind == SQT_DEF_WAITED && number < sizeof(waited) / sizeof(*waited))
         return waited[number];
     if (kind == SQT_DEF_SERVICE && number < 2)
