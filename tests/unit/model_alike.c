@@ -10,7 +10,6 @@ enum { PARENT = 1, ORIGIN_1, ORIGIN_2, ORIGIN_3 };
 enum { AUTH, GROUPS, NEGOTIATE = 7 };
 
 static int64_t now;
-static int64_t queued; /* for that long a question waits for a child of its helper */
 
 /* Ten requests a second. */
 static uint64_t
@@ -214,7 +213,7 @@ ask(uint32_t who, unsigned asked, unsigned no)
         if (i % 10 < asked) {
             PUT(now, HELPER_BEGIN, xact, xact, who);
             PUT(now += 98 * MS, HELPER_END, xact, xact, is_no ? SQT_WAIT_ERR : SQT_WAIT_OK);
-            PART(PART_HELPER, (uint64_t)(now - 98 * MS + queued), 0, 0);
+            PART(PART_HELPER, (uint64_t)(now - 98 * MS), 0, 0);
         }
         PUT(now, ACCESS_END, xact, 0, 0);
         PUT(now += MS, XACT_END, xact, is_no ? DENIED : MEM_HIT, is_no ? 407 : 200);
@@ -328,8 +327,8 @@ a_group_says_no(void **state)
     now = 0;
     assert_string_equal(TEXT(0, culprit), "external_acl groups");
     assert_int_equal(rows_with("ERR"), 0);
-    assert_int_equal(rows_with("It is asked 100 times for 100 requests: Squid answers hardly one by what it keeps (ttl="),
-                     1);
+    assert_int_equal(
+        rows_with("It is asked 100 times for 100 requests: Squid answers hardly one by what it keeps (ttl="), 1);
     assert_non_null(strstr(TEXT(0, advice), "%ul, %>a or %>rd"));
 }
 
@@ -348,27 +347,34 @@ only_basic_has_credentialsttl(void **state)
     assert_non_null(strstr(TEXT(row, sentence), "(credentialsttl)"));
 }
 
-/* A helper is slow, and its children are busy: what it is asked for is said once. */
+/* What else is said of connecting stays. */
 static void
-it_is_said_once(void **state)
+since_when_nobody_is_reached(void **state)
 {
     (void)state;
-    queued = 49 * MS;
-    ask(GROUPS, 10, 0);
-    queued = 0;
-    row_of("slow_helper");
-    assert_int_equal(rows_with("external_acl groups"), 2);
-    assert_int_equal(rows_with("It is asked 100 times"), 1);
+    for (unsigned i = 0; i < 300; ++i)
+        answered(ORIGIN_1, MS, 200);
+    connect_in_vain(1);
+    assert_first("connect", "servers");
+    assert_null(strstr(TEXT(0, sentence), "SYN"));
+    assert_non_null(strstr(TEXT(0, sentence), " from 30.0 s to "));
+    assert_non_null(strstr(TEXT(0, sentence), "60 of 60 attempts to connect to 3 servers fail"));
 }
 
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(servers_refuse_alike),      SCRIPT_TEST(one_server_refuses),
-                                       SCRIPT_TEST(kept_connections_are_dead), SCRIPT_TEST(nobody_is_reached),
-                                       SCRIPT_TEST(slow_is_one_status),        SCRIPT_TEST(logins_are_wrong),
-                                       SCRIPT_TEST(nothing_is_kept),           SCRIPT_TEST(the_clock_is_set),
- SCRIPT_TEST(a_page_of_squid_is_no_answer), SCRIPT_TEST(a_group_says_no),
- SCRIPT_TEST(only_basic_has_credentialsttl), SCRIPT_TEST(it_is_said_once)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(servers_refuse_alike),
+                                       SCRIPT_TEST(one_server_refuses),
+                                       SCRIPT_TEST(kept_connections_are_dead),
+                                       SCRIPT_TEST(nobody_is_reached),
+                                       SCRIPT_TEST(slow_is_one_status),
+                                       SCRIPT_TEST(logins_are_wrong),
+                                       SCRIPT_TEST(nothing_is_kept),
+                                       SCRIPT_TEST(the_clock_is_set),
+                                       SCRIPT_TEST(a_page_of_squid_is_no_answer),
+                                       SCRIPT_TEST(a_group_says_no),
+                                       SCRIPT_TEST(only_basic_has_credentialsttl),
+                                       SCRIPT_TEST(since_when_nobody_is_reached)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,9 +110,8 @@ helper_answers_add(const struct helper_answers *its, const struct sqt_look_total
         snprintf(rest, sizeof(rest), "%s", told->advice);
         sqt_told_print(told->advice, "%s Else: %.600s", wrong_advice, rest);
     } else if (its->asked >= QUESTIONS && its->asked * 100 >= totals->requests * NEARLY_ALL) {
-        snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                 " It is asked %llu times for %llu requests%s.", (unsigned long long)its->asked,
-                 (unsigned long long)totals->requests, helper_answers_kept(its));
+        snprintf(told->sentence + used, sizeof(told->sentence) - used, " It is asked %llu times for %llu requests%s.",
+                 (unsigned long long)its->asked, (unsigned long long)totals->requests, helper_answers_kept(its));
         snprintf(told->advice + advised, sizeof(told->advice) - advised, "%s", helper_answers_keep(its));
     }
 }
@@ -147,7 +146,7 @@ helper_answers_tell(void *state, const struct sqt_look_totals *totals, struct sq
             if (!told)
                 continue;
             helper_answers_add((const struct helper_answers *)named, totals, told);
-            break; /* once is enough */
+            break; /* once */
         }
     }
 }

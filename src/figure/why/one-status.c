@@ -93,7 +93,8 @@ one_status_add(const struct one_status *its, struct sqt_told *told)
             snprintf(
                 told->advice + used, sizeof(told->advice) - used,
                 " negative_ttl: for how long Squid keeps such an answer, and gives it to clients that ask for the same "
-                "again. That violates HTTP where the server does not allow it. access.log says who asks, and for what.");
+                "again. That violates HTTP where the server does not allow it. access.log says who asks, and for "
+                "what.");
         return;
     }
 }
