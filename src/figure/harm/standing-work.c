@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * standing-work.c - what Squid was busy with in a standstill, such as a list of an ACL; and why it ended itself.
+ * standing-work.c - the work that Squid did in a standstill, such as reading a list of an ACL; and why it ended itself.
  */
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * whatif-minutes.c - hits at each size of a cache, by minute and process: counts that add up over minutes and proxies.
  *
  * The caches are those of table `whatif`, one simulation for each proxy: for all processes with the same host and service.
- * Requests that were handed out before are simulated, too, so that caches are as warm as what is read lets them be, but they are
- * not counted.
+ * Requests that were handed out before are simulated, too, so that caches are as warm as the trace allows.  They are not
+ * counted.
  */
 #define _GNU_SOURCE /* qsort_r */
 #include "whatif-minutes.h"
@@ -39,7 +39,7 @@ struct whatif_minutes {
     size_t place_count;       /* of all ledgers */
 };
 
-/* ---- what the model says ---- */
+/* ---- records ---- */
 
 /* NULL: there are too many. */
 static struct whatif_proxy *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * helper-answers.c - what a helper of access checks is asked for: by nearly all requests, or in vain.
+ * helper-answers.c - helpers of access checks that nearly all requests ask, and helpers that refuse many logins.
  *
- * It adds to what was told of a helper that requests wait for.  Squid keeps answers of external_acl_type and of logins, so that
- * few requests ask where that works.
+ * It adds to the finding of a helper that requests wait for.  Squid keeps answers of external_acl_type and of auth_param basic,
+ * so few requests ask where that works.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * in-vain.c - servers to which hardly a connection comes about, while requests wait for them and are then sent elsewhere.
+ * in-vain.c - servers to which nearly all connections fail, so that requests wait for them and are then sent elsewhere.
  *
- * It adds to what was told of connecting.
+ * It adds to the finding about connecting.
  */
 #include <stdio.h>
 #include <string.h>

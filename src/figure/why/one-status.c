@@ -3,7 +3,7 @@
  * one-status.c - servers that are slow with one status only, and quick with others.  Error pages of Squid itself are no answers
  * of a server.
  *
- * It adds to what was told of a server that requests wait for.
+ * It adds to the finding of a server that requests wait for.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 #define SERVERS 256
 /* Statuses of a server that are told apart: others are left out. */
 #define STATUSES 4
-/* So many answers with the status, and as many with others; it takes that part of the time of all, in %, and so many times as
- * long as others. */
+/* At least LEAST answers have the status, and as many have another.  Those with the status take MOST % of the time of all, and
+ * each takes TIMES as long as the others. */
 #define LEAST 10
 #define MOST 80
 #define TIMES 3
