@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * varint.h - numbers of seven bits a byte, the lowest first; bit 7 says that another byte follows.  For pack.c and
- * unpack.c alone.
+ * varint.h - numbers of seven bits a byte, the lowest first; bit 7 says that another byte follows.
  */
 #ifndef SQT_VARINT_H
 #define SQT_VARINT_H

@@ -7,7 +7,7 @@
 
 #define SECOND (1000 * MS)
 enum { PARENT = 1, ORIGIN_1, ORIGIN_2, ORIGIN_3 };
-enum { AUTH, GROUPS };
+enum { AUTH, GROUPS, NEGOTIATE = 7 };
 
 static int64_t now;
 
@@ -280,12 +280,101 @@ the_clock_is_set(void **state)
     assert_int_equal(row_of("clock_set"), found_count);
 }
 
+/* ---- what looks like that, and is not ---- */
+
+static unsigned
+rows_with(const char *words)
+{
+    unsigned rows = 0;
+    for (unsigned i = 0; i < found_count; ++i)
+        rows += strstr(TEXT(i, sentence), words) != NULL;
+    return rows;
+}
+
+/* A server's header comes after 400 ms, and Squid makes a page of its own. */
+static void
+a_page_of_squid_is_no_answer(void **state)
+{
+    (void)state;
+    for (unsigned own = 0; own < 2; ++own) {
+        for (unsigned i = 0; i < 120; ++i)
+            if (i % 4) {
+                answered(ORIGIN_1 + i % 2, MS, 200);
+            } else {
+                const uint64_t xact = begin();
+                PUT(now, CONNECT_REUSED, xact, 50, 1);
+                PART(PART_SERVER, 4, 0, ORIGIN_1);
+                PUT(now, DISPATCH, xact, 50, 0);
+                PUT(now, REQUEST_SENT, xact, 50, 0);
+                PUT(now += 400 * MS, SERVER_HEADER, xact, 100, own ? 200 : 403);
+                PUT(now, SERVER_DONE, xact, 50, 0);
+                end(xact, 403, own ? SQT_XACT_ERROR_PAGE : 0);
+                number += 4;
+            }
+        find();
+        now = 0;
+        assert_int_equal(rows_with("What takes long is its answer 403"), !own);
+    }
+}
+
+/* Groups say no of each client that is in none. */
+static void
+a_group_says_no(void **state)
+{
+    (void)state;
+    ask(GROUPS, 10, 2);
+    find();
+    now = 0;
+    assert_string_equal(TEXT(0, culprit), "external_acl groups");
+    assert_int_equal(rows_with("ERR"), 0);
+    assert_int_equal(
+        rows_with("It is asked 100 times for 100 requests: Squid answers hardly one by what it keeps (ttl="), 1);
+    assert_non_null(strstr(TEXT(0, advice), "%ul, %>a or %>rd"));
+}
+
+static void
+only_basic_has_credentialsttl(void **state)
+{
+    (void)state;
+    ask(NEGOTIATE, 10, 0);
+    unsigned row = row_of("slow_helper");
+    assert_string_equal(TEXT(row, culprit), "auth negotiate");
+    assert_non_null(strstr(TEXT(row, sentence), "each connection of a client logs in again"));
+    assert_non_null(strstr(TEXT(row, advice), "client_persistent_connections on"));
+    assert_int_equal(rows_with("credentialsttl"), 0);
+    ask(AUTH, 10, 0);
+    row = row_of("slow_helper");
+    assert_non_null(strstr(TEXT(row, sentence), "(credentialsttl)"));
+}
+
+/* What else is said of connecting stays. */
+static void
+since_when_nobody_is_reached(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 300; ++i)
+        answered(ORIGIN_1, MS, 200);
+    connect_in_vain(1);
+    assert_first("connect", "servers");
+    assert_null(strstr(TEXT(0, sentence), "SYN"));
+    assert_non_null(strstr(TEXT(0, sentence), " from 30.0 s to "));
+    assert_non_null(strstr(TEXT(0, sentence), "60 of 60 attempts to connect to 3 servers fail"));
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(servers_refuse_alike),      SCRIPT_TEST(one_server_refuses),
-                                       SCRIPT_TEST(kept_connections_are_dead), SCRIPT_TEST(nobody_is_reached),
-                                       SCRIPT_TEST(slow_is_one_status),        SCRIPT_TEST(logins_are_wrong),
-                                       SCRIPT_TEST(nothing_is_kept),           SCRIPT_TEST(the_clock_is_set)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(servers_refuse_alike),
+                                       SCRIPT_TEST(one_server_refuses),
+                                       SCRIPT_TEST(kept_connections_are_dead),
+                                       SCRIPT_TEST(nobody_is_reached),
+                                       SCRIPT_TEST(slow_is_one_status),
+                                       SCRIPT_TEST(logins_are_wrong),
+                                       SCRIPT_TEST(nothing_is_kept),
+                                       SCRIPT_TEST(the_clock_is_set),
+                                       SCRIPT_TEST(a_page_of_squid_is_no_answer),
+                                       SCRIPT_TEST(a_group_says_no),
+                                       SCRIPT_TEST(only_basic_has_credentialsttl),
+                                       SCRIPT_TEST(since_when_nobody_is_reached)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

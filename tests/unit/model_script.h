@@ -85,13 +85,9 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
                                           "origin-3", "origin-4", "192.0.2.7:21"};
     if (kind == SQT_DEF_SERVER && number < sizeof(servers) / sizeof(*servers))
         return servers[number];
-    static const char *const waited[] = {"auth basic",
-                                         "external_acl groups",
-                                         "name_server 192.0.2.53",
-                                         "name_server 192.0.2.54",
-                                         "of_tomorrow x",
-                                         "url_rewrite rewriter",
-                                         "store_id ids"};
+    static const char *const waited[] = {
+        "auth basic",    "external_acl groups",  "name_server 192.0.2.53", "name_server 192.0.2.54",
+        "of_tomorrow x", "url_rewrite rewriter", "store_id ids",           "auth negotiate"};
     if (kind == SQT_DEF_WAITED && number < sizeof(waited) / sizeof(*waited))
         return waited[number];
     if (kind == SQT_DEF_SERVICE && number < 2)

@@ -17,6 +17,7 @@ static struct {
 static struct {
     unsigned count;
     int64_t apart;
+    uint32_t who;
 } children; /* of a helper, that passes start */
 
 /* So many requests, ten a second from `now` on; each takes a millisecond, as long as nothing holds it. */
@@ -57,7 +58,7 @@ holds(int64_t ns, uint32_t activity, unsigned event, unsigned waiting)
     }
     PUT(from, WAIT_END, 0, 1, 0);
     for (unsigned i = 0; i < children.count; ++i)
-        PUT(from + 100 * MS + i * children.apart, CHILD_STARTED, 80 + i, i + 1, 1);
+        PUT(from + 100 * MS + i * children.apart, CHILD_STARTED, 80 + i, i + 1, children.who);
     now += ns;
     if (acl) {
         PUT(now, LOOP_SAMPLE, (uint64_t)from, (uint64_t)(now - MS), activity);
@@ -222,6 +223,7 @@ children_are_started(void **state)
         starts();
         requests(100);
         children.count = 10;
+        children.who = 1;
         children.apart = quick ? MS : 80 * MS;
         holds(SECOND, A_CALL, SQT_EV_RECONFIGURE, 3);
         children.count = 0;
@@ -231,6 +233,34 @@ children_are_started(void **state)
         assert_int_equal(!!strstr(TEXT(row, sentence), "What that helper had answered is forgotten"), !quick);
         assert_int_equal(!!strstr(TEXT(row, advice), "children-startup="), !quick);
     }
+}
+
+/* Of two reconfigurations, the one with more children is told; and a few seconds of children are nothing in years. */
+static void
+children_of_two(void **state)
+{
+    (void)state;
+    starts();
+    for (unsigned i = 0; i < 2; ++i) {
+        requests(100);
+        children.count = i ? 6 : 10;
+        children.apart = i ? 140 * MS : 80 * MS;
+        children.who = !i;
+        holds(SECOND, A_CALL, SQT_EV_RECONFIGURE, 3);
+        children.count = 0;
+    }
+    requests(100);
+    assert_told("reconfiguration", "squid -k reconfigure", "once");
+    assert_non_null(strstr(TEXT(row, sentence), "it started 10 children of external_acl groups again"));
+    starts();
+    requests(100);
+    children.count = 10;
+    children.apart = 80 * MS;
+    holds(INT64_C(200000000) * SECOND, A_CALL, SQT_EV_RECONFIGURE, 3);
+    children.count = 0;
+    requests(100);
+    assert_told("reconfiguration", "squid -k reconfigure", "once");
+    assert_null(strstr(TEXT(row, sentence), "children"));
 }
 
 /* Squid ends itself, and is started again, or not. */
@@ -535,6 +565,7 @@ main(void)
                                        SCRIPT_TEST(reconfigurations),
                                        SCRIPT_TEST(a_list_is_read),
                                        SCRIPT_TEST(children_are_started),
+                                       SCRIPT_TEST(children_of_two),
                                        SCRIPT_TEST(squid_ends_at_once),
                                        SCRIPT_TEST(squid_has_just_ended_itself),
                                        SCRIPT_TEST(squid_ends_itself),

@@ -109,6 +109,12 @@ sqt_ledger_request(struct sqt_ledger *l, const struct sqt_origin *origin, uint64
     l->failed = failed;
 }
 
+int
+sqt_ledger_has(const struct sqt_ledger *l, const struct sqt_origin *origin, int64_t begin)
+{
+    return l->place_count && l->chains[ledger_chain(l, origin, ledger_minute(origin, begin))];
+}
+
 void
 sqt_ledger_add(struct sqt_ledger *l, uint32_t *account, uint64_t ns)
 {

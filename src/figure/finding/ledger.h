@@ -50,6 +50,9 @@ struct sqt_ledger {
 void sqt_ledger_request(struct sqt_ledger *ledger, const struct sqt_origin *origin, uint64_t record, int64_t begin,
                         uint64_t ns, int failed);
 
+/* Whether the ledger has a place for a request of that process that begins then. */
+int sqt_ledger_has(const struct sqt_ledger *ledger, const struct sqt_origin *origin, int64_t begin);
+
 /* Adds ns of that request to an account, which gets its number, from 1, where it is 0. */
 void sqt_ledger_add(struct sqt_ledger *ledger, uint32_t *account, uint64_t ns);
 

@@ -207,8 +207,9 @@ sqt_when_add(struct sqt_when *w, uint32_t series, int64_t at, uint64_t ns, uint3
 void
 sqt_when_sort(struct sqt_when *w)
 {
-    if (!w->sums)
+    if (!w->sums || w->sorted)
         return;
+    w->sorted = 1;
     when_pack(w);
     free(w->sums);
     w->used = w->packed_count;

@@ -21,7 +21,8 @@
 /* ns */
 #define SQT_WHEN_WIDTH INT64_C(250000000)
 /* Sums that are kept, if `most` is 0: half a megabyte as a rule, and three times as much after sqt_when_sort.  A pass has a
- * dozen such tables, and a long trace fills each.  So each owner frees its table as soon as it has told what it found. */
+ * dozen such tables, and a long trace fills each.  An owner may free its table as soon as nobody asks it
+ * any more. */
 #define SQT_WHEN_MOST ((size_t)1 << 16)
 
 struct sqt_when_sum {
@@ -38,12 +39,13 @@ struct sqt_when {
     size_t packed_count, packed_bytes;
     size_t most; /* sums; 0: SQT_WHEN_MOST */
     int64_t width;
+    int sorted; /* sqt_when_sort() was called */
 };
 
 /* Adds so many ns, of so many things, to a window of a series (from 1). */
 void sqt_when_add(struct sqt_when *when, uint32_t series, int64_t at, uint64_t ns, uint32_t count);
 
-/* Nothing more is added: puts the sums in order. */
+/* Nothing more is added: puts the sums in order.  Once is enough, and twice does no harm. */
 void sqt_when_sort(struct sqt_when *when);
 
 /* The sums of a series, in the order of time; *count of them.  After sqt_when_sort(). */

@@ -126,7 +126,8 @@ crowd_add_object(const struct crowd_server *server, struct sqt_told *told)
     snprintf(rest, sizeof(rest), "%s", told->advice);
     sqt_told_print(told->advice,
                    "collapsed_forwarding on: one request asks the server for that object, and the others wait for its "
-                   "answer. A longer max-age, or refresh_pattern, lets it expire less often. Else: %.600s",
+                   "answer, but not for whether an object with Vary has changed. A longer max-age, or refresh_pattern, "
+                   "lets it expire less often. Else: %.600s",
                    rest);
 }
 

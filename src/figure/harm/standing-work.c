@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * standing-work.c - what Squid was busy with in a standstill, such as a list of an ACL; and why it ended itself.
+ * standing-work.c - the work that Squid did in a standstill, such as reading a list of an ACL; and why it ended itself.
  */
 #include <stdio.h>
 #include <string.h>
@@ -91,8 +91,13 @@ sqt_standing_worked(const struct sqt_standstill *s, struct sqt_standing_group *g
         s->written.entries > group->entries)
         group->entries = s->written.entries;
     if (s->children.origin == origin && s->children.since >= since && s->children.until <= until) {
-        group->children.count = s->children.count > group->children.count ? s->children.count : group->children.count;
-        snprintf(group->children.name, sizeof(group->children.name), "%s", s->children.name);
-        group->children.ns += s->children.until - s->children.since;
+        int64_t ns;
+        if (s->children.count > group->children.count) {
+            group->children.count = s->children.count;
+            snprintf(group->children.name, sizeof(group->children.name), "%s", s->children.name);
+        }
+        if (__builtin_sub_overflow(s->children.until, s->children.since, &ns) ||
+            __builtin_add_overflow(group->children.ns, ns, &group->children.ns))
+            group->children.ns = INT64_MAX;
     }
 }

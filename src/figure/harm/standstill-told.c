@@ -156,7 +156,7 @@ standing_list(const struct sqt_standing_group *g, char *text, size_t size)
 static int
 is_starting_children(const struct sqt_standing_group *g)
 {
-    return g->children.count >= CHILDREN && g->children.ns * 100 >= g->ns * CHILDREN_SHARE;
+    return g->children.count >= CHILDREN && (double)g->children.ns * 100 >= (double)g->ns * CHILDREN_SHARE;
 }
 
 static void

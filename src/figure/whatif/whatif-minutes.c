@@ -3,8 +3,8 @@
  * whatif-minutes.c - hits at each size of a cache, by minute and process: counts that add up over minutes and proxies.
  *
  * The caches are those of table `whatif`, one simulation for each proxy: for all processes with the same host and service.
- * Requests that were handed out before are simulated, too, so that caches are as warm as what is read lets them be, but they are
- * not counted.
+ * Requests that were handed out before are simulated, too, so that caches are as warm as the trace allows.  They are not
+ * counted.
  */
 #define _GNU_SOURCE /* qsort_r */
 #include "whatif-minutes.h"
@@ -17,9 +17,10 @@
 #include "figure/stat/names.h"
 #include "sizes.h"
 
-/* Proxies that are told apart; others have no rows.  Each has 10 MiB at most, and 300 bytes for each minute of a process. */
+/* Proxies that are told apart; others have no rows.  Each has 10 MiB at most. */
 #define PROXIES 64
-/* Minutes of processes of a proxy that have rows: 45 days of one. */
+/* Minutes of processes that have rows, of all proxies together: 45 days of one process.  Each has some 600 bytes: 40 MB in all,
+ * and at most twice that, as arrays grow by doubling. */
 #define PLACES 65536
 
 static const enum sqt_sizes_setting whatif_minutes_settings[] = {SQT_SIZES_MEMORY, SQT_SIZES_DISK};
@@ -33,13 +34,18 @@ struct whatif_proxy {
     struct sqt_ledger *ledger; /* minutes of processes */
 };
 
-/* ---- what the model says ---- */
+struct whatif_minutes {
+    struct sqt_names proxies; /* of struct whatif_proxy */
+    size_t place_count;       /* of all ledgers */
+};
+
+/* ---- records ---- */
 
 /* NULL: there are too many. */
 static struct whatif_proxy *
 whatif_minutes_proxy(struct sqt_job *job, const struct sqt_origin *origin)
 {
-    struct sqt_names *const proxies = job->state;
+    struct sqt_names *const proxies = &((struct whatif_minutes *)job->state)->proxies;
     char name[512];
     const char *const host = sqt_origin_text(origin, SQT_DEF_HOST, 0);
     snprintf(name, sizeof(name), "%s\n%.*s", host ? host : "", (int)sizeof(origin->identity.service),
@@ -61,8 +67,13 @@ whatif_minutes_proxy(struct sqt_job *job, const struct sqt_origin *origin)
 static uint32_t
 whatif_minutes_place(const struct sqt_job *job, struct whatif_proxy *proxy, const struct sqt_xact *xact)
 {
-    if ((job->wants && !job->wants(job->context, &job->source)) || proxy->ledger->place_count >= PLACES)
+    struct whatif_minutes *const m = job->state;
+    if (job->wants && !job->wants(job->context, &job->source))
         return 0;
+    const int is_new = !sqt_ledger_has(proxy->ledger, xact->origin, xact->begin);
+    if (is_new && m->place_count >= PLACES)
+        return 0;
+    m->place_count += (size_t)is_new;
     sqt_ledger_request(proxy->ledger, xact->origin, job->source.record, xact->begin, 0, 0);
     return proxy->ledger->place + 1;
 }
@@ -158,8 +169,9 @@ whatif_minutes_rows(struct sqt_job *job, struct whatif_proxy *proxy)
 }
 
 static void
-whatif_minutes_forget(struct sqt_names *proxies)
+whatif_minutes_forget(struct whatif_minutes *m)
 {
+    struct sqt_names *const proxies = &m->proxies;
     for (struct sqt_name_entry *named = proxies->first; named; named = named->next) {
         struct whatif_proxy *const proxy = (struct whatif_proxy *)named;
         for (unsigned i = 0; i < SETTINGS; ++i)
@@ -168,21 +180,21 @@ whatif_minutes_forget(struct sqt_names *proxies)
         sqt_ledger_free(proxy->ledger);
     }
     sqt_names_free(proxies);
-    *proxies = (struct sqt_names){.size = sizeof(struct whatif_proxy), .most = PROXIES};
+    *m = (struct whatif_minutes){.proxies = {.size = sizeof(struct whatif_proxy), .most = PROXIES}};
 }
 
 void
 sqt_whatif_minutes_emit(struct sqt_job *job)
 {
-    struct sqt_names *const proxies = job->state;
-    for (struct sqt_name_entry *named = proxies->first; named; named = named->next) {
+    struct whatif_minutes *const m = job->state;
+    for (struct sqt_name_entry *named = m->proxies.first; named; named = named->next) {
         struct whatif_proxy *const proxy = (struct whatif_proxy *)named;
         sqt_replay_drain(&proxy->replay);
         for (unsigned i = 0; i < SETTINGS; ++i)
             sqt_sizes_divide(proxy->sizes[i]);
         whatif_minutes_rows(job, proxy);
     }
-    whatif_minutes_forget(proxies);
+    whatif_minutes_forget(m);
 }
 
 void
@@ -195,8 +207,8 @@ sqt_whatif_minutes_free(struct sqt_job *job)
 static void
 whatif_minutes_start(struct sqt_job *job)
 {
-    struct sqt_names *const proxies = job->state = sqt_zeroed(1, sizeof(*proxies));
-    *proxies = (struct sqt_names){.size = sizeof(struct whatif_proxy), .most = PROXIES};
+    struct whatif_minutes *const m = job->state = sqt_zeroed(1, sizeof(*m));
+    m->proxies = (struct sqt_names){.size = sizeof(struct whatif_proxy), .most = PROXIES};
 }
 
 static void

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * helper-answers.c - what a helper of access checks is asked for: by nearly all requests, or in vain.
+ * helper-answers.c - helpers of access checks that nearly all requests ask, and helpers that refuse many logins.
  *
- * It adds to what was told of a helper that requests wait for.  Squid keeps answers of external_acl_type and of logins, so that
- * few requests ask where that works.
+ * It adds to the finding of a helper that requests wait for.  Squid keeps answers of external_acl_type and of auth_param basic,
+ * so few requests ask where that works.
  */
 #include <stdio.h>
 #include <string.h>
@@ -68,28 +68,51 @@ is_login(const struct helper_answers *its)
     return strncmp(its->named.name, "auth ", 5) == 0;
 }
 
+/* Each connection of a client logs in by itself. */
+static int
+is_login_of_connection(const struct helper_answers *its)
+{
+    return strncmp(its->named.name, "auth negotiate", 14) == 0 || strncmp(its->named.name, "auth ntlm", 9) == 0;
+}
+
+/* Why it is asked for nearly each request. */
+static const char *
+helper_answers_kept(const struct helper_answers *its)
+{
+    if (is_login_of_connection(its))
+        return ": each connection of a client logs in again, and has hardly a second request";
+    if (strncmp(its->named.name, "auth basic", 10) == 0)
+        return ": Squid answers hardly one by what it keeps (credentialsttl)";
+    return is_login(its) ? "" : ": Squid answers hardly one by what it keeps (ttl=, negative_ttl=)";
+}
+
+/* How to ask it less often. */
+static const char *
+helper_answers_keep(const struct helper_answers *its)
+{
+    if (is_login_of_connection(its))
+        return " client_persistent_connections on: a connection with more requests logs in once.";
+    return is_login(its) ? ""
+                         : " With %ru or another word that differs each time in its format, Squid has nothing to keep: "
+                           "ask by %ul, %>a or %>rd where that is enough.";
+}
+
 static void
 helper_answers_add(const struct helper_answers *its, const struct sqt_look_totals *totals, struct sqt_told *told)
 {
     char rest[sizeof(told->advice)];
-    size_t used = strlen(told->sentence);
-    if (its->no >= LEAST && its->no * 100 >= (its->yes + its->no) * OFTEN_NO) {
-        snprintf(told->sentence + used, sizeof(told->sentence) - used, " %llu of its %llu answers are no (ERR)%s",
-                 (unsigned long long)its->no, (unsigned long long)(its->yes + its->no),
-                 is_login(its) ? ": wrong logins, which Squid asks about again each time." : ".");
-        snprintf(rest, sizeof(rest), "%s", told->advice);
-        if (is_login(its))
-            sqt_told_print(told->advice, "%s Else: %.600s", wrong_advice, rest);
-    } else if (its->asked >= QUESTIONS && its->asked * 100 >= totals->requests * NEARLY_ALL) {
+    const size_t used = strlen(told->sentence), advised = strlen(told->advice);
+    /* An external_acl_type says no of what is not in its list: that is no trouble. */
+    if (is_login(its) && its->no >= LEAST && its->no * 100 >= (its->yes + its->no) * OFTEN_NO) {
         snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                 " It is asked %llu times for %llu requests: Squid answers hardly one by what it keeps (%s).",
-                 (unsigned long long)its->asked, (unsigned long long)totals->requests,
-                 is_login(its) ? "credentialsttl" : "ttl=, negative_ttl=");
-        used = strlen(told->advice);
-        if (!is_login(its))
-            snprintf(told->advice + used, sizeof(told->advice) - used,
-                     " With %%URI or another word that differs each time in its format, Squid has nothing to keep: ask "
-                     "by %%LOGIN, %%SRC or %%DST where that is enough.");
+                 " %llu of its %llu answers are no (ERR): wrong logins, which Squid asks about again each time.",
+                 (unsigned long long)its->no, (unsigned long long)(its->yes + its->no));
+        snprintf(rest, sizeof(rest), "%s", told->advice);
+        sqt_told_print(told->advice, "%s Else: %.600s", wrong_advice, rest);
+    } else if (its->asked >= QUESTIONS && its->asked * 100 >= totals->requests * NEARLY_ALL) {
+        snprintf(told->sentence + used, sizeof(told->sentence) - used, " It is asked %llu times for %llu requests%s.",
+                 (unsigned long long)its->asked, (unsigned long long)totals->requests, helper_answers_kept(its));
+        snprintf(told->advice + advised, sizeof(told->advice) - advised, "%s", helper_answers_keep(its));
     }
 }
 
@@ -120,8 +143,10 @@ helper_answers_tell(void *state, const struct sqt_look_totals *totals, struct sq
         helper_answers_challenged((const struct helper_answers *)named, h->challenged, totals->requests, tolds);
         for (unsigned i = 0; i < sizeof(causes) / sizeof(*causes) && !sqt_names_is_others(named); ++i) {
             struct sqt_told *const told = sqt_tolds_find(tolds, causes[i], named->name, 0);
-            if (told)
-                helper_answers_add((const struct helper_answers *)named, totals, told);
+            if (!told)
+                continue;
+            helper_answers_add((const struct helper_answers *)named, totals, told);
+            break; /* once */
         }
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * in-vain.c - servers to which hardly a connection comes about, while requests wait for them and are then sent elsewhere.
+ * in-vain.c - servers to which nearly all connections fail, so that requests wait for them and are then sent elsewhere.
  *
- * It adds to what was told of connecting.
+ * It adds to the finding about connecting.
  */
 #include <stdio.h>
 #include <string.h>
@@ -101,8 +101,9 @@ vain_without_syns(struct sqt_told *told)
     char *from = syns;
     while (from && from > told->sentence && from[-1] != '.')
         --from;
-    if (from)
-        *from = '\0';
+    const char *const end = syns ? strchr(syns, '.') : NULL;
+    if (end)
+        memmove(from, end + 1, strlen(end + 1) + 1);
 }
 
 static void
@@ -131,7 +132,7 @@ vain_add(const struct vains *v, const struct vain *sum, unsigned servers, struct
         sqt_told_print(
             told->advice,
             "If nobody gets out direct here, as behind a firewall: never_direct allow all. Or ask the cache_peer "
-            "first: prefer_direct off, nonhierarchical_direct off, and no always_direct. Else look at the "
+            "first: nonhierarchical_direct off, no prefer_direct on, and no always_direct. Else look at the "
             "firewall and the route to these servers. connect_timeout: give up earlier.");
     else
         sqt_told_print(told->advice,

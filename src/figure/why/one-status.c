@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * one-status.c - servers whose slow answers have a status in common that their other answers have not: that is what they are slow
- * for.
+ * one-status.c - servers that are slow with one status only, and quick with others.  Error pages of Squid itself are no answers
+ * of a server.
  *
- * It adds to what was told of a server that requests wait for.
+ * It adds to the finding of a server that requests wait for.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 #define SERVERS 256
 /* Statuses of a server that are told apart: others are left out. */
 #define STATUSES 4
-/* So many answers with the status, and as many with others; it takes that part of the time of all, in %, and so many times as
- * long as others. */
+/* At least LEAST answers have the status, and as many have another.  Those with the status take MOST % of the time of all, and
+ * each takes TIMES as long as the others. */
 #define LEAST 10
 #define MOST 80
 #define TIMES 3
@@ -43,6 +43,8 @@ one_status_request(void *state, const struct sqt_xact *xact, const struct sqt_re
     const char *const name = fact->row[SQT_CELL(requests, server)].text;
     const int64_t took = sqt_row_sum(fact->row, SQT_NS(server_wait));
     (void)felt;
+    if ((xact->flags & SQT_XACT_ERROR_PAGE) || xact->reply_source == SQT_REPLY_MADE)
+        return;
     if (!name || took <= 0 || !xact->status || fact->class == SQT_CLASS_TUNNEL)
         return;
     s->servers.size = sizeof(struct one_status);
@@ -59,11 +61,11 @@ one_status_request(void *state, const struct sqt_xact *xact, const struct sqt_re
         }
 }
 
-/* Whether Squid keeps such an answer for negative_ttl. */
+/* Whether Squid keeps such an answer for negative_ttl, and a server that is well gives it. */
 static int
 is_kept(uint32_t status)
 {
-    static const uint32_t kept[] = {400, 403, 404, 405, 414, 500, 501, 502, 503, 504};
+    static const uint32_t kept[] = {400, 403, 404, 405, 414};
     for (unsigned i = 0; i < sizeof(kept) / sizeof(*kept); ++i)
         if (kept[i] == status)
             return 1;
@@ -90,8 +92,9 @@ one_status_add(const struct one_status *its, struct sqt_told *told)
         if (is_kept(its->of[i].status))
             snprintf(
                 told->advice + used, sizeof(told->advice) - used,
-                " negative_ttl: for how long Squid keeps such an answer, and gives it by itself to who asks for the "
-                "same again. access.log says who asks, and for what.");
+                " negative_ttl: for how long Squid keeps such an answer, and gives it to clients that ask for the same "
+                "again. That violates HTTP where the server does not allow it. access.log says who asks, and for "
+                "what.");
         return;
     }
 }
