@@ -139,7 +139,7 @@ def server_refuses(trace, finding):
     """The longest row of answers that are redirects or 4xx; of one method, where it says so, of those that are 4xx.  Or, of
     servers that refuse alike, all with that status."""
     if finding["culprit"] == "servers":
-        status = re.search(r", with (\d+): ", finding["sentence"])[1]
+        status = re.search(r" with status (\d+)\. ", finding["sentence"])[1]
         its = [r for r in trace.requests if r.row["status"] == status and r.row["reused_conn"] != "-" and not r.tunnel]
         return harm(trace, 0, len(its), len(its), share=False, when=spell(trace, its))
     run, most, method = [], [], re.search(r"requests of method (\S+) in a row", finding["sentence"])
@@ -155,21 +155,23 @@ def server_refuses(trace, finding):
 
 
 def clock_set(trace, _):
-    """What failed within 2 s of the largest step of the time of day, and what asks about expired objects since then, if that is
-    a fifth of all, and four times as often as before."""
-    steps = [row for row in trace.table("clock_steps") if row["kind"].startswith("wall_")]
+    """What failed within 2 s of the largest step forward of the time of day, and what asks about expired objects after it, in as
+    long a time as before, if that is a fifth of all, and four times as often as before."""
+    steps = [row for row in trace.table("clock_steps") if row["kind"] == "wall_forward"]
     step = max(steps, key=lambda row: abs(int(row["step_ns"])))
     at, until = number(step["time_s"]), number(step["until_s"])
     made = made_by_squid(trace)
     failed = [r for r in trace.requests if at - SECOND // 2 <= r.end <= until + 2 * SECOND and
               (r.row["outcome"] == "timeout" or r.key in made and number(r.row["status"]) >= 500)]
     before = [r for r in trace.requests if r.end < until]
-    since = [r for r in trace.requests if r.end >= until]
+    equal = until + at - min(r.end for r in trace.requests)
+    since = [r for r in trace.requests if until <= r.end <= equal]
     old, new = ([r for r in rows if r.row["miss_reason"] == "stale"] for rows in (before, since))
-    if len(new) < 20 or len(new) * 5 < len(since) or len(new) * len(before) < 4 * len(old) * len(since):
+    if len(new) < 20 or len(new) * 5 < len(since) or len(new) * len(before) < 4 * len(old) * len(since) or \
+            len(before) < 100:
         new = []
     return harm(trace, sum(r.felt for r in failed + new), len(failed) + len(new), len(failed), share=False, since=at,
-                until=trace.length if new else until + 2 * SECOND)
+                until=min(trace.length, equal if new else until + 2 * SECOND))
 
 
 def silent_tunnels(trace, finding):

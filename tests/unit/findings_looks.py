@@ -197,12 +197,22 @@ def failures(trace):
 OF_NOBODY = ("no_server", "dead_peers", "kept_errors")
 
 
+def is_dead_kept(trace, rows):
+    """Whether they timed out on kept connections of a server that answered hardly anything on such meanwhile."""
+    its, first, last = {r.key for r in rows}, min(r.begin for r in rows), max(r.begin for r in rows)
+    meanwhile = [r for r in trace.requests if r.row["server"] == rows[0].row["server"] and r.row["reused_conn"] == "1" and
+                 r.key not in its and first <= r.begin <= last]
+    return 10 * sum(r.row["reused_conn"] == "1" for r in rows) >= 9 * len(rows) and 2 * len(meanwhile) < len(rows) and \
+        2 * sum(r.row["status"] == "504" for r in rows) > len(rows)
+
+
 def failed_at_several(trace, finding):
     """Of servers that five connections or more fail to, where several are told together, or None."""
     if finding["culprit"] != "servers" and not re.match(r"worker \d+$", finding["culprit"]) or " servers " not in finding["sentence"]:
         return None
     whom = "failed_answer" if finding["cause"] == "failed_answer" else "failed_connect"
-    return [r for (cause, _), rows in failures(trace).items() if cause == whom and len(rows) >= 5 for r in rows]
+    return [r for (cause, _), rows in failures(trace).items() if cause == whom and len(rows) >= 5 and
+            (whom == "failed_connect" or is_dead_kept(trace, rows)) for r in rows]
 
 
 def failed(trace, finding):
@@ -214,7 +224,10 @@ def failed(trace, finding):
     its = failed_at_several(trace, finding) or its
     if not its:
         return {"failed requests": 5}
-    return harm(trace, sum(r.felt for r in its), len(its), len(its), share=False, when=spell(trace, its))
+    # The time is that of all servers that give no answer.
+    met = [r for (cause, _), rows in failures(trace).items() for r in rows if cause == "failed_answer"] \
+        if (finding["cause"], finding["culprit"]) == ("failed_answer", "servers") else its
+    return harm(trace, sum(r.felt for r in its), len(its), len(its), share=False, when=spell(trace, met))
 
 
 # ---- replies that a service withholds ----

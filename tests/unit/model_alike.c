@@ -29,12 +29,14 @@ end(uint64_t xact, uint32_t status, uint32_t flags)
     PART(PART_XACT_FLAGS, number, 7, flags);
 }
 
+static unsigned peer_kind = 1; /* direct; 2: a parent */
+
 /* On a kept connection. */
 static void
 answered(uint32_t server, int64_t took, uint32_t status)
 {
     const uint64_t xact = begin();
-    PUT(now, CONNECT_REUSED, xact, 50, 1);
+    PUT(now, CONNECT_REUSED, xact, 50, peer_kind);
     PART(PART_SERVER, 4, 0, server);
     PUT(now, DISPATCH, xact, 50, 0);
     PUT(now, REQUEST_SENT, xact, 50, 0);
@@ -69,6 +71,13 @@ row_of(const char *cause)
     return row;
 }
 
+static int
+is_found(const char *cause)
+{
+    const unsigned row = row_of(cause);
+    return row != found_count;
+}
+
 static void
 assert_first(const char *cause, const char *culprit)
 {
@@ -93,8 +102,10 @@ servers_refuse_alike(void **state)
     refuse(3, 403);
     assert_first("server_refuses", "servers");
     assert_int_equal(NUMBER(0, failures), 60);
-    assert_non_null(
-        strstr(TEXT(0, sentence), "with 403: 3 of the 3 servers that are asked do so, for a part of what they"));
+    assert_non_null(strstr(TEXT(0, sentence),
+                           "60 of 120 requests (50 %) were refused by servers with status 403. 3 of "
+                           "the 3 servers with 10 answers or more do so, for a part of the requests. "
+                           "Unless these servers belong together, the cause is something that"));
     refuse(3, 429);
     assert_first("server_refuses", "servers");
     assert_non_null(strstr(TEXT(0, advice), "Ask less often"));
@@ -108,6 +119,64 @@ one_server_refuses(void **state)
     assert_first("healthy", "-");
     refuse(3, 404); /* what is not there */
     assert_first("healthy", "-");
+}
+
+/* Of cache_peers, too, and logins that a proxy wants. */
+static void
+others_refuse(void **state)
+{
+    (void)state;
+    peer_kind = 2;
+    refuse(3, 403);
+    peer_kind = 1;
+    assert_false(is_found("server_refuses"));
+    refuse(3, 407);
+    assert_false(is_found("server_refuses"));
+}
+
+/* One 403 of each server comes first, and then a good part of 429. */
+static void
+a_stray_refusal_hides_no_other(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 120; ++i)
+        answered(ORIGIN_1 + i % 3, MS, i < 3 ? 403 : i / 3 % 2 ? 429 : 200);
+    assert_first("server_refuses", "servers");
+    assert_int_equal(NUMBER(0, failures), 60);
+    assert_non_null(strstr(TEXT(0, sentence), "with status 429."));
+}
+
+/* Three servers with 10 answers each refuse, and four with 9 each do not, if they are asked. */
+static void
+most_are_asked_elsewhere(void **state)
+{
+    static const uint32_t others[] = {PARENT, ORIGIN_3 + 1, ORIGIN_3 + 2, ORIGIN_3 + 3};
+    (void)state;
+    for (unsigned elsewhere = 0; elsewhere < 2; ++elsewhere) {
+        for (unsigned i = 0; i < 30; ++i)
+            answered(ORIGIN_1 + i % 3, MS, 403);
+        for (unsigned i = 0; elsewhere && i < 36; ++i)
+            answered(others[i % 4], MS, 200);
+        assert_int_equal(is_found("server_refuses"), !elsewhere);
+    }
+}
+
+/* One request in eight hangs on a kept connection, and others are answered on such connections meanwhile. */
+static void
+one_endpoint_hangs(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 240; ++i)
+        if (i / 3 % 8 == 7)
+            unanswered(ORIGIN_1 + i % 3, 4 * SECOND);
+        else
+            answered(ORIGIN_1 + i % 3, MS, 200);
+    const unsigned row = row_of("failed_answer");
+    assert_int_not_equal(row, found_count);
+    for (unsigned i = 0; i < found_count; ++i) {
+        assert_null(strstr(TEXT(i, sentence), "kept connections"));
+        assert_null(strstr(TEXT(i, advice), "lead nowhere"));
+    }
 }
 
 /* Kept connections to so many servers are dead from then on.  Others of the same servers work. */
@@ -128,16 +197,40 @@ kept_connections_are_dead(void **state)
     die(3);
     assert_first("failed_answer", "servers");
     assert_int_equal(NUMBER(0, failures), 30);
-    assert_non_null(strstr(TEXT(0, sentence), "nothing came back on kept connections to 3 servers (origin-"));
+    assert_non_null(
+        strstr(TEXT(0, sentence), "nothing came back on kept connections. These lead to 3 servers (origin-"));
     assert_non_null(strstr(TEXT(0, sentence), "Each wait ends after about 4.0 s: that is read_timeout."));
-    assert_int_equal(row_of("no_answer"), found_count);
+    assert_false(is_found("no_answer"));
     die(1);
-    assert_int_not_equal(row_of("failed_answer"), found_count);
+    assert_true(is_found("failed_answer"));
     die(1);
     const unsigned row = row_of("failed_answer");
     assert_string_equal(TEXT(row, culprit), "origin-1");
-    assert_non_null(strstr(TEXT(row, sentence), "nothing came back on the kept connections to origin-1 on which"));
+    assert_non_null(strstr(TEXT(row, sentence), "nothing came back on kept connections to origin-1."));
     assert_null(strstr(TEXT(row, sentence), "POST"));
+}
+
+/* Another server closes connections without an answer meanwhile, in many more requests: the share is of those that are named. */
+static void
+the_share_is_of_what_is_named(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 150; ++i)
+        answered(ORIGIN_1 + i % 3, MS, 200);
+    for (unsigned i = 0; i < 90; ++i) {
+        if (i % 5 == 0)
+            unanswered(ORIGIN_1 + i / 5 % 3, 4 * SECOND);
+        const uint64_t xact = begin();
+        PUT(now, CONNECT_REUSED, xact, 50, 1);
+        PART(PART_SERVER, 4, 0, ORIGIN_3 + 1);
+        PUT(now, DISPATCH, xact, 50, 0);
+        end(xact, 502, SQT_XACT_ERROR_PAGE);
+    }
+    unsigned i = row_of("failed_answer");
+    while (i < found_count && strcmp(TEXT(i, culprit), "servers") != 0)
+        ++i;
+    assert_int_not_equal(i, found_count);
+    assert_non_null(strstr(TEXT(i, sentence), "18 of 107 requests (17 %)"));
 }
 
 /* A request tries an origin in vain for a second, and then asks the parent; or the origin takes it then. */
@@ -252,18 +345,26 @@ nothing_is_kept(void **state)
 
 /* ---- the clock ---- */
 
+static unsigned kids = 1; /* that note it */
+
 /* After 5 s the time of day is set by so much.  Of all requests so many fail just then. */
 static void
-set_clock(uint64_t step, unsigned failing)
+set_clock_to(uint64_t step, unsigned failing, uint32_t kind)
 {
     for (unsigned i = 0; i < 100; ++i)
         if (i >= 50 && i < 50 + failing)
             unanswered(ORIGIN_1, MS);
         else {
             answered(ORIGIN_1, MS, 200);
-            if (i == 49)
-                PUT(now + MS, CLOCK_STEP, (uint64_t)now, step, SQT_STEP_WALL_FORWARD);
+            for (unsigned kid = 0; i == 49 && kid < kids; ++kid)
+                PUT(now + MS, CLOCK_STEP, (uint64_t)now, step + 100000 * kid, kind);
         }
+}
+
+static void
+set_clock(uint64_t step, unsigned failing)
+{
+    set_clock_to(step, failing, SQT_STEP_WALL_FORWARD);
 }
 
 static void
@@ -275,9 +376,74 @@ the_clock_is_set(void **state)
     assert_int_equal(NUMBER(0, failures), 6);
     assert_non_null(strstr(TEXT(0, sentence), "was set forward by 7,200 s. 6 requests failed just then"));
     set_clock(UINT64_C(7200000000000), 0);
-    assert_int_equal(row_of("clock_set"), found_count);
+    assert_false(is_found("clock_set"));
     set_clock(UINT64_C(1000000000), 6);
-    assert_int_equal(row_of("clock_set"), found_count);
+    assert_false(is_found("clock_set"));
+    set_clock_to(UINT64_C(7200000000000), 6, SQT_STEP_WALL_BACK);
+    assert_false(is_found("clock_set"));
+}
+
+/* Each process notes the step. */
+static void
+one_step_is_one(void **state)
+{
+    (void)state;
+    kids = 3;
+    set_clock(UINT64_C(7200000000000), 6);
+    kids = 1;
+    assert_first("clock_set", "time of day");
+    assert_null(strstr(TEXT(0, sentence), "at other times"));
+}
+
+/* One request in three fails, whatever the clock does. */
+static void
+failures_before_the_clock(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 60; ++i) {
+        if (i % 3 == 0)
+            unanswered(ORIGIN_1, MS);
+        else
+            answered(ORIGIN_1, MS, 200);
+        if (i == 31)
+            PUT(now + MS, CLOCK_STEP, (uint64_t)now, UINT64_C(7200000000000), SQT_STEP_WALL_FORWARD);
+    }
+    assert_false(is_found("clock_set"));
+}
+
+/* Of so many requests before the step none asks about an expired object, and of those after it all do. */
+static unsigned
+expire(unsigned before)
+{
+    for (unsigned i = 0; i < before + 100; ++i) {
+        const uint64_t xact = begin();
+        if (i >= before) {
+            PUT(now, CONNECT_REUSED, xact, 50, 1);
+            PART(PART_SERVER, 4, 0, ORIGIN_1);
+            PUT(now, DISPATCH, xact, 50, 0);
+            PUT(now += MS, SERVER_HEADER, xact, 100, 304);
+        }
+        PUT(now += MS, XACT_END, xact, i < before ? MEM_HIT : MISS, 200);
+        PART(PART_XACT_SIZES, 1000, 1300, i >= before);
+        PART(PART_XACT_FLAGS, number, 7, i < before ? 0 : SQT_MISS_STALE << SQT_XACT_MISS_SHIFT);
+        if (i + 1 == before)
+            PUT(now + MS, CLOCK_STEP, (uint64_t)now, UINT64_C(7200000000000), SQT_STEP_WALL_FORWARD);
+    }
+    return row_of("clock_set");
+}
+
+static void
+all_has_expired(void **state)
+{
+    (void)state;
+    const unsigned row = expire(150);
+    assert_int_not_equal(row, found_count);
+    assert_non_null(strstr(TEXT(row, sentence), "100 ask servers about objects that had expired (stale). Of the 150 "
+                                                "before it, 0 did"));
+    const unsigned few = expire(30);
+    assert_int_equal(few, found_count);
+    const unsigned none = expire(0);
+    assert_int_equal(none, found_count);
 }
 
 /* ---- what looks like that, and is not ---- */
@@ -372,6 +538,14 @@ main(void)
                                        SCRIPT_TEST(logins_are_wrong),
                                        SCRIPT_TEST(nothing_is_kept),
                                        SCRIPT_TEST(the_clock_is_set),
+                                       SCRIPT_TEST(others_refuse),
+                                       SCRIPT_TEST(a_stray_refusal_hides_no_other),
+                                       SCRIPT_TEST(most_are_asked_elsewhere),
+                                       SCRIPT_TEST(one_endpoint_hangs),
+                                       SCRIPT_TEST(one_step_is_one),
+                                       SCRIPT_TEST(failures_before_the_clock),
+                                       SCRIPT_TEST(all_has_expired),
+                                       SCRIPT_TEST(the_share_is_of_what_is_named),
                                        SCRIPT_TEST(a_page_of_squid_is_no_answer),
                                        SCRIPT_TEST(a_group_says_no),
                                        SCRIPT_TEST(only_basic_has_credentialsttl),

@@ -255,10 +255,39 @@ apart_server(const struct sqt_failure *x)
     return space && space[1] && strcmp(space + 1, "other") != 0 ? space + 1 : NULL;
 }
 
+/* How many of a series were from `first` to `last`.  Of windows that are partly in that time, that part counts. */
+static uint64_t
+apart_between(const struct sqt_when *when, uint32_t series, int64_t first, int64_t last)
+{
+    size_t count;
+    double sum = 0;
+    const struct sqt_when_sum *const sums = sqt_when_of(when, series, &count);
+    for (size_t i = 0; i < count; ++i) {
+        const double width = (double)when->width, begin = (double)sums[i].window * width, end = begin + width;
+        const double from = begin > (double)first ? begin : (double)first, to = end < (double)last ? end : (double)last;
+        sum += to > from ? sums[i].count * (to - from) / width : 0;
+    }
+    return (uint64_t)sum;
+}
+
+void
+sqt_failed_count_kept(struct sqt_failed_requests *all)
+{
+    sqt_when_sort(&all->kept);
+    for (struct sqt_name_entry *named = all->names.first; named; named = named->next) {
+        struct sqt_failure *const x = (struct sqt_failure *)named;
+        if (x->at == SQT_FAILED_ANSWER && x->count)
+            x->kept_answers = apart_between(
+                &all->kept, sqt_failure_get(all, SQT_FAILED_REFUSED, apart_server(x))->series, x->first, x->last);
+    }
+    sqt_when_free(&all->kept);
+}
+
 int
 sqt_failed_is_dead_kept(const struct sqt_failure *x)
 {
-    return x->at == SQT_FAILED_ANSWER && 10 * x->reused >= 9 * x->count && 2 * x->timed_out > x->count;
+    return x->at == SQT_FAILED_ANSWER && 10 * x->reused >= 9 * x->count && 2 * x->timed_out > x->count &&
+           2 * x->kept_answers < x->count;
 }
 
 int

@@ -86,7 +86,9 @@ other_answered(struct sqt_failed_requests *all, const struct sqt_xact *xact, int
     if (!tunnel) {
         struct sqt_failure *const server = sqt_failure_get(all, SQT_FAILED_REFUSED, sqt_failure_server(xact));
         other_run(server, xact);
-        sqt_failed_odd(all, server, xact, is_odd(xact->status));
+        sqt_failed_odd(all, server, xact);
+        if (xact->reused == 1)
+            sqt_when_add(&all->kept, server->series, xact->begin, 0, 1);
     }
     other_of_method(all, xact);
 }
@@ -95,6 +97,8 @@ void
 sqt_failure_answered(struct sqt_failed_requests *all, const struct sqt_xact *xact, int error)
 {
     struct sqt_failure *const server = sqt_failure_get(all, SQT_FAILED_REFUSED, sqt_failure_server(xact));
+    if (error && xact->reused == 1)
+        sqt_when_add(&all->kept, server->series, xact->begin, 0, 1);
     const char *const method = other_method(xact) ? other_method(xact) : "?";
     const int same = strncmp(server->errors.method, method, SQT_FAILED_METHOD - 1) == 0;
     if (error && !same) {

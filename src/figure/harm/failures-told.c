@@ -246,15 +246,22 @@ static const char invalid_advice[] =
     "that "
     "Squid does not know are the usual reasons; debug_options 11,2 writes the header to cache.log.";
 
+/* Of those that it met, so many at most are of the finding: a series may have others. */
+static uint64_t
+failures_met(const struct sqt_spell *spell, uint64_t count)
+{
+    return spell->met < count ? spell->met : count;
+}
+
 /* With the share in the words that fit it: 100 %, 12 %, 3.4 %. */
 static void
 failures_sentence(struct sqt_told *told, uint64_t count, const struct sqt_spell *spell, const char *end)
 {
     char when[128];
-    const double share = sqt_spell_percent(spell->met, spell->all);
+    const uint64_t met = failures_met(spell, count);
+    const double share = sqt_spell_percent(met, spell->all);
     sqt_told_print(told->sentence, "%s, %llu of %llu requests (%.*f %%) %s", sqt_told_when(when, sizeof(when), told),
-                   (unsigned long long)(spell->met < count ? spell->met : count), (unsigned long long)spell->all,
-                   share < 9.95, share, end);
+                   (unsigned long long)met, (unsigned long long)spell->all, share < 9.95, share, end);
 }
 
 static int
@@ -284,8 +291,8 @@ failures_why(const struct sqt_failure *x)
 {
     const struct failures_words *const w = &failures_words[x->at];
     if (sqt_failed_is_dead_kept(x))
-        return "nothing came back on the kept connections to %s on which they were sent";
-    if (x->at == SQT_FAILED_ANSWER && 10 * x->reused >= 9 * x->count)
+        return "nothing came back on kept connections to %s";
+    if (x->at == SQT_FAILED_ANSWER && 10 * x->reused >= 9 * x->count && 2 * x->timed_out <= x->count)
         return "%s closed the kept connections on which they were sent, and Squid does not send such a request (POST) "
                "twice";
     if (x->at == SQT_FAILED_ANSWER && x->fetched >= x->count * HEADER)
@@ -527,15 +534,6 @@ failures_of_method(struct sqt_failed_requests *all, const struct sqt_failure *x,
     return server && server->errors.most >= least && server->errors.others >= LEAST ? server : NULL;
 }
 
-static int
-is_a_peer(const struct sqt_failed_requests *all, const char *name)
-{
-    for (const struct sqt_name_entry *named = all->peers.first; named && name; named = named->next)
-        if (strcmp(named->name, name) == 0)
-            return 1;
-    return 0;
-}
-
 /* Whether a server that is in use fails a good part of its own requests, however few these are of all.  What an origin answers
  * is its own matter; what a cache_peer does is Squid's choice. */
 static int
@@ -543,7 +541,7 @@ is_much_of_its_own(struct sqt_failed_requests *all, const struct sqt_failure *x)
 {
     static const unsigned of_servers =
         1u << SQT_FAILED_CONNECT | 1u << SQT_FAILED_TLS | 1u << SQT_FAILED_ANSWER | 1u << SQT_FAILED_CUT;
-    const int of_peer = x->at == SQT_FAILED_BY_SERVER && is_a_peer(all, failures_name(x));
+    const int of_peer = x->at == SQT_FAILED_BY_SERVER && sqt_failed_is_peer(all, failures_name(x));
     if ((!(of_servers >> x->at & 1) && !of_peer) || !failures_name(x) || x->count < LEAST_OF_ITS_OWN)
         return 0;
     const uint64_t asked = sqt_failure_get(all, SQT_FAILED_CONNECT, failures_name(x))->asked;
@@ -574,7 +572,7 @@ failures_told(struct sqt_tolds *tolds, struct sqt_failed_requests *all, const ch
     if (x->count < LEAST)
         return NULL;
     *spell = sqt_spell_tell(&probe, &all->when, series, SQT_FAILURES_ALL);
-    const double then = sqt_spell_percent(spell->met, spell->all);
+    const double then = sqt_spell_percent(failures_met(spell, x->count), spell->all);
     if (is_meant(all, x, spell))
         failures_note(tolds, all, x);
     failures_note_not_valid(tolds, all, x);
@@ -804,7 +802,7 @@ failures_split(char name[SQT_TOLD_NAME], const struct sqt_failure *x, const char
 /* A server that says nothing but 4xx for some time.  One that never said anything else may mean it, if it is no cache_peer:
  * dead links, pages behind a login, and an interface for programs.  Nobody means a status that is no ordinary answer. */
 static int
-is_row_of_refusals(const struct sqt_failed_requests *all, const struct sqt_failure *x)
+is_row_of_refusals(struct sqt_failed_requests *all, const struct sqt_failure *x)
 {
     const struct sqt_failed_run *const run = &x->longest;
     char server[SQT_TOLD_NAME];
@@ -812,7 +810,7 @@ is_row_of_refusals(const struct sqt_failed_requests *all, const struct sqt_failu
     failures_split(server, x, &method);
     return run->count >= IN_A_ROW &&
            (run->after >= (run->status < 400 ? IN_A_ROW : LEAST) ||
-            (run->status >= 400 && (is_a_peer(all, server) || ODD * run->odd >= (ODD - 1) * run->count)));
+            (run->status >= 400 && (sqt_failed_is_peer(all, server) || ODD * run->odd >= (ODD - 1) * run->count)));
 }
 
 /* Whether the server of that name answers other methods well.  Answers to CONNECT count for their method only. */
@@ -919,8 +917,8 @@ failures_tell_local(struct sqt_failed_requests *all, struct sqt_tolds *tolds)
     sqt_told_print(told->command, "%s", failures_words[SQT_FAILED_CONNECT].command);
 }
 
-/* Connections to several servers fail alike: they share what does it. */
-static void
+/* Connections to several servers fail alike: they share what does it.  0: it is no finding. */
+static int
 failures_tell_several(struct sqt_failed_requests *all, const struct sqt_failure *sum, unsigned servers,
                       const char *names, struct sqt_tolds *tolds)
 {
@@ -937,7 +935,7 @@ failures_tell_several(struct sqt_failed_requests *all, const struct sqt_failure 
     struct sqt_told *const told = failures_told(tolds, all, why == SQT_WHY_NO_PORT ? "no_local_port" : "failed_connect",
                                                 sum, SQT_FAILURES_CONNECT, &spell);
     if (!told)
-        return;
+        return 0;
     snprintf(told->culprit, sizeof(told->culprit), "servers");
     if (sqt_failed_worker(all, sum) >= 0 && sqt_why_is_local(why))
         snprintf(told->culprit, sizeof(told->culprit), "worker %d", sqt_failed_worker(all, sum));
@@ -954,10 +952,11 @@ failures_tell_several(struct sqt_failed_requests *all, const struct sqt_failure 
               "be reached through a parent only: never_direct.");
     sqt_told_print(told->command, "%s", failures_words[SQT_FAILED_CONNECT].command);
     sqt_tolds_supersede(tolds, told);
+    return 1;
 }
 
-/* Kept connections to several servers are dead: they share what does it. */
-static void
+/* Kept connections to several servers are dead: they share what does it.  0: it is no finding. */
+static int
 failures_tell_dead_kept(struct sqt_failed_requests *all, const struct sqt_failure *sum, unsigned servers,
                         const char *names, struct sqt_tolds *tolds)
 {
@@ -966,11 +965,10 @@ failures_tell_dead_kept(struct sqt_failed_requests *all, const struct sqt_failur
     struct sqt_told *const told =
         failures_told(tolds, all, failures_words[SQT_FAILED_ANSWER].cause, sum, SQT_FAILURES_ANSWER, &spell);
     if (!told)
-        return;
+        return 0;
     snprintf(told->culprit, sizeof(told->culprit), "servers");
     snprintf(end, sizeof(end),
-             "got an error page, because nothing came back on kept connections to %u servers (%s%s) on which they were "
-             "sent.",
+             "got an error page, because nothing came back on kept connections. These lead to %u servers (%s%s).",
              servers, names, servers > SQT_FAILED_NAMED ? " and others" : "");
     failures_sentence(told, sum->count, &spell, end);
     sqt_failed_timeout(sum, told);
@@ -982,6 +980,7 @@ failures_tell_dead_kept(struct sqt_failed_requests *all, const struct sqt_failur
         if (sqt_failed_is_one_of_several(x, SQT_FAILED_ANSWER))
             sqt_tolds_drop(tolds, "no_answer", failures_name(x));
     }
+    return 1;
 }
 
 /* Several servers cut replies alike: they share what does it. */
@@ -1010,25 +1009,27 @@ void
 sqt_failures_tell(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds *tolds)
 {
     sqt_when_sort(&all->when);
+    sqt_failed_count_kept(all);
     all->limit = sqt_limit_of(&all->spans);
     const int local = is_local(all);
     const unsigned cutters = sqt_failed_cutters(all);
     char names[SQT_TOLD_NAME], kept_names[SQT_TOLD_NAME];
     struct sqt_failure sum, kept;
-    const unsigned servers = local ? 0 : sqt_failed_several(all, SQT_FAILED_CONNECT, &sum, names),
-                   dead_kept = sqt_failed_several(all, SQT_FAILED_ANSWER, &kept, kept_names);
+    unsigned servers = local ? 0 : sqt_failed_several(all, SQT_FAILED_CONNECT, &sum, names),
+             dead_kept = sqt_failed_several(all, SQT_FAILED_ANSWER, &kept, kept_names);
     const uint32_t refused = sqt_failed_refused_alike(all, tolds);
     if (local)
         failures_tell_local(all, tolds);
     if (cutters)
         failures_tell_cut(all, cutters, tolds);
-    if (servers)
-        failures_tell_several(all, &sum, servers, names, tolds);
-    if (dead_kept)
-        failures_tell_dead_kept(all, &kept, dead_kept, kept_names, tolds);
+    if (servers && !failures_tell_several(all, &sum, servers, names, tolds))
+        servers = 0;
+    if (dead_kept && !failures_tell_dead_kept(all, &kept, dead_kept, kept_names, tolds))
+        dead_kept = 0;
     for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
         const struct sqt_failure *const x = (const struct sqt_failure *)named;
-        if (x->at == SQT_FAILED_REFUSED && refused && x->longest.status == refused)
+        if (x->at == SQT_FAILED_REFUSED && refused && x->longest.status == refused &&
+            !sqt_failed_is_peer(all, failures_name(x)))
             continue;
         if (x->at == SQT_FAILED_REFUSED || x->at == SQT_FAILED_ONE_METHOD)
             failures_tell_refused(all, tolds, x);

@@ -70,6 +70,12 @@ sqt_failure_get(struct sqt_failed_requests *all, enum sqt_failed_at at, const ch
     return failure;
 }
 
+int
+sqt_failed_is_peer(struct sqt_failed_requests *all, const char *name)
+{
+    return name && sqt_failure_get(all, SQT_FAILED_CONNECT, name)->peer;
+}
+
 static void
 failures_remember(struct failures *f, enum sqt_failed_at failed_at, const char *name, int64_t at, int timed_out)
 {
@@ -136,6 +142,7 @@ failures_connection(void *state, const struct sqt_attempt *attempt)
         f->all.peers =
             f->all.peers.size ? f->all.peers : (struct sqt_names){.size = sizeof(struct sqt_name_entry), .most = PEERS};
         sqt_names_get(&f->all.peers, server);
+        sqt_failure_get(&f->all, SQT_FAILED_CONNECT, server)->peer = 1;
     }
     f->all.direct |= !is_peer(attempt);
     if (attempt->outcome == SQT_OUTCOME_COMPLETE)
@@ -153,6 +160,8 @@ failures_add(struct failures *f, struct sqt_failure *failure, uint32_t series, c
         failure->reconfigured = f->all.reconfigured;
     }
     sqt_failed_apart_add(failure, xact);
+    failure->first = failure->count && failure->first < xact->begin ? failure->first : xact->begin;
+    failure->last = failure->count && failure->last > xact->begin ? failure->last : xact->begin;
     failure->status = failure->count ? failure->status : xact->status;
     failure->with_status += failure->status == xact->status;
     failure->fetched += (uint64_t)(xact->fetched > 0 ? xact->fetched : 0);
@@ -358,6 +367,7 @@ failures_end(void *state)
     sqt_names_free(&f->all.methods);
     free(f->all.spans.spans);
     sqt_when_free(&f->all.when);
+    sqt_when_free(&f->all.kept);
     sqt_blames_free(&f->blames);
 }
 

@@ -42,6 +42,9 @@ struct sqt_failed_suspensions {
     int64_t since, ns; /* since: now; 0: it uses it */
 };
 
+/* Statuses with which servers may refuse requests alike. */
+#define SQT_FAILED_ODD 5
+
 /* In the order of the rows of failures-told.c. */
 enum sqt_failed_at {
     SQT_FAILED_SERVICE,
@@ -95,6 +98,8 @@ struct sqt_failure {
     uint64_t with_status;          /* of them, with the status of the first */
     uint32_t status;
     uint64_t reused;         /* of them, on persistent connections that were reused */
+    int64_t first, last;     /* when the first of them began, and the last */
+    uint64_t kept_answers;   /* between the two, the server's answers on such connections; known when all is told */
     uint64_t whys[SQT_WHYS]; /* of them, by the system's error */
     struct sqt_failed_suspensions suspended;
     uint64_t broken;      /* of them, where a helper said that it is broken */
@@ -107,14 +112,13 @@ struct sqt_failure {
         uint64_t count;
         int64_t since, until;
         uint32_t status;
-        uint64_t after; /* other answers before it */
-        uint64_t odd;   /* of them, with a status that is no ordinary answer */
-    } run, longest;     /* answers of a server in a row that are 4xx: the last, and the longest */
-    uint64_t answered;  /* other answers of that server */
-    struct {
-        uint32_t status; /* 0: none */
-        uint64_t count;
-    } odd; /* of a server: the first status that no server that is well gives to many, 403 too, and how often it gave that */
+        uint64_t after;           /* other answers before it */
+        uint64_t odd;             /* of them, with a status that is no ordinary answer */
+    } run, longest;               /* answers of a server in a row that are 4xx: the last, and the longest */
+    uint64_t answered;            /* other answers of that server */
+    uint64_t replies;             /* of a server: all its answers but those with 5xx */
+    uint64_t odd[SQT_FAILED_ODD]; /* the same: those with each status of failures-refused.c */
+    int peer;                     /* of a server: it is a cache_peer */
     struct {
         char method[SQT_FAILED_METHOD]; /* "": none */
         uint64_t count, most;           /* of 5xx in a row: the last ones, and the longest row of any method */
@@ -143,6 +147,7 @@ enum {
 struct sqt_failed_requests {
     struct sqt_names names; /* of struct sqt_failure */
     struct sqt_when when;
+    struct sqt_when kept;       /* answers on reused connections, by the series of SQT_FAILED_REFUSED */
     struct sqt_failure at_once; /* all together whose connections failed at once */
     struct sqt_failure cut;     /* all together whose replies were cut */
     struct sqt_failed_peer dead[SQT_FAILED_PEERS];
@@ -165,6 +170,9 @@ void sqt_failure_answered(struct sqt_failed_requests *all, const struct sqt_xact
 
 /* Requests that fail at that, and at whom; name may be NULL. */
 struct sqt_failure *sqt_failure_get(struct sqt_failed_requests *all, enum sqt_failed_at at, const char *name);
+
+/* Whether the server of that name is a cache_peer. */
+int sqt_failed_is_peer(struct sqt_failed_requests *all, const char *name);
 
 /* The name of the server that it asked last; NULL: none. */
 const char *sqt_failure_server(const struct sqt_xact *xact);
@@ -214,13 +222,16 @@ unsigned sqt_failed_several(const struct sqt_failed_requests *all, enum sqt_fail
                             char names[SQT_TOLD_NAME]);
 /* Whether it is one of those that may be several. */
 int sqt_failed_is_one_of_several(const struct sqt_failure *failure, enum sqt_failed_at at);
-/* Whether nothing came on kept connections on which requests were sent, until a time-out. */
+/* How many answers came on reused connections to each server while others failed.  Once, before what follows is asked. */
+void sqt_failed_count_kept(struct sqt_failed_requests *all);
+/* Whether nothing came on kept connections on which requests were sent, until a time-out, and hardly an answer meanwhile. */
 int sqt_failed_is_dead_kept(const struct sqt_failure *failure);
 
 /* failures-refused.c: adds a finding if servers refuse a good part of their requests alike.  Returns the status, or 0. */
 uint32_t sqt_failed_refused_alike(struct sqt_failed_requests *all, struct sqt_tolds *tolds);
-/* A server answered.  Its status counts if it is 403, or odd: one that no server that is well gives to many. */
-void sqt_failed_odd(struct sqt_failed_requests *all, struct sqt_failure *server, const struct sqt_xact *xact, int odd);
+/* A server answered.  Its status counts if it is 403, or one that no server that is well gives to many, and if it is no
+ * cache_peer, which hands on what others answer. */
+void sqt_failed_odd(struct sqt_failed_requests *all, struct sqt_failure *server, const struct sqt_xact *xact);
 
 /* failures-told.c: adds a finding for each that matters.  end: of the trace. */
 void sqt_failures_tell(struct sqt_failed_requests *failed, int64_t end, struct sqt_tolds *tolds);
