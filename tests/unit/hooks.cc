@@ -1653,18 +1653,33 @@ tunnels()
     Sqtrace::TunnelReads(tunnel, true);
     Sqtrace::TunnelIsHeldBack(tunnel, PooledEnd());
     Sqtrace::TunnelReads(tunnel, true);
-    expect_number("it has an end", tunnel.heldSince == 0 && tunnel.held > 0, 1);
+    expect_number("it has an end", tunnel.heldSince == 0 && tunnel.resumed > 0 && tunnel.held == 0, 1);
     Sqtrace::TunnelServerTookAll(tunnel);
-    Sqtrace::TunnelCopies(tunnel, true, "hello", 5);
+    tunnel.pause = 1;
+    tunnel.resumed = 1;
+    Sqtrace::TunnelCopies(tunnel, true, "\x16\x03\x03\0\0", 5);
     expect_number("the server answers", tunnel.answered > 0 && !tunnel.unsentSince, 1);
+    expect_number("its bytes come later than the pause was long: they were not there", tunnel.held, 0);
+    tunnel.pause = UINT64_MAX / 2;
+    tunnel.resumed = 1;
+    Sqtrace::TunnelCopies(tunnel, true, "\x16\x03\x03\0\0", 5);
+    expect_number("its bytes were there while the pool was empty", tunnel.held == UINT64_MAX / 2 && tunnel.pause == 0,
+                  1);
     tunnel.answered = 7;
     tunnel.held = 8;
     tunnel.unsent = 9;
     tunnel.timesOut = true;
-    Sqtrace::TunnelCopies(tunnel, true, "hello", 5);
     Sqtrace::TunnelCloses(tunnel, &request);
     expect("its end", "TUNNEL_END 5 7 1; PART_TUNNEL_HELD 0 8 2; PART_TUNNEL_UPLOAD 120 9 0; "
                       "PART_TUNNEL_DOWNLOAD 0 0 0; ");
+    tunnel.open = true;
+    Sqtrace::TunnelCopies(tunnel, true, "hello", 5);
+    Sqtrace::TunnelCloses(tunnel, &request);
+    expect("the end of one without TLS", "TUNNEL_END 5 7 1; PART_TUNNEL_HELD 0 8 2; PART_TUNNEL_UPLOAD 120 9 0; ");
+    tunnel.open = true;
+    sqt_groups = 0;
+    Sqtrace::TunnelCopies(tunnel, true, "hello", 5);
+    expect_number("the trace that knew it has ended", tunnel.open, 0);
     sqt_groups = 0;
 }
 
@@ -1685,6 +1700,7 @@ rests_of_records()
                  {"no TLS", "HTTP/1.1 200 OK", 15, false},
                  {"another version", "\x17\x04\x03\0\2a", 6, false},
                  {"too large", "\x17\x03\x03\x48\1a", 6, false}};
+    sqt_groups = SQT_GROUP_CLIENT;
     for (const auto &c : cases)
         for (const size_t step : {c.size, size_t(1)}) {
             Sqtrace::Tunnel tunnel;
@@ -1697,6 +1713,7 @@ rests_of_records()
             expect_number("bytes that came after waits", tunnel.restBytes > 0,
                           !tunnel.notTls && step == 1 && c.size > 1);
         }
+    sqt_groups = 0;
 }
 
 static void
