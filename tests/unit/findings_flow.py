@@ -205,7 +205,7 @@ def slow_tunnel(trace, finding):
         return {"held_tunnels": held,
                 "late_tunnels": r.ns("tunnel_first") - held if tls and r.has("tunnel_first") and uploaded.get(r.key) else 0,
                 "slow_tunnels": beyond(r, r.ns("tunnel_rest"), came.get(r.key, 0)) if tls else 0,
-                "slow_uploads": beyond(r, r.ns("tunnel_unsent"), uploaded.get(r.key, 0))}[finding["cause"]]
+                "slow_tunnel_uploads": beyond(r, r.ns("tunnel_unsent"), uploaded.get(r.key, 0))}[finding["cause"]]
     its = [r for r in trace.requests if r.tunnel and waits(r) >= 300 * MS and
            finding["culprit"] in (r.row["server"], pools.get(r.key), "servers", "line to servers")]
     tunnels = [r for r in trace.requests if r.tunnel and r.key in pools]
@@ -523,7 +523,7 @@ CAUSES = {
     "clock_set": clock_set, "not_taken": not_taken, "not_kept": not_taken, "kept_redirects": kept_redirects,
     "server_refuses": server_refuses, "silent_tunnels": silent_tunnels, "closed_tunnels": closed_tunnels,
     "asked": asked, "full_line": full_line,
-    **{cause: slow_tunnel for cause in ("held_tunnels", "late_tunnels", "slow_uploads", "slow_tunnels")},
+    **{cause: slow_tunnel for cause in ("held_tunnels", "late_tunnels", "slow_tunnel_uploads", "slow_tunnels")},
     "dead_ip_version": dead_ip_version, "dying_children": dying_children, "over_limit": over_limit, "pipelined": pipelined,
     "undelivered": undelivered, "lost_to_clients": lost_to_clients,
     "slow_headers": slow_headers, "not_accepted": not_accepted,

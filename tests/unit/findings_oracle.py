@@ -83,7 +83,8 @@ def impossible(trace):
         if not 0 <= number(f["time_s"]) <= number(f["until_s"]) <= trace.length:
             yield "%s: from %s to %s of a trace of %d ns" % (f["cause"], f["time_s"], f["until_s"], trace.length)
         if f["harm"] == "standstill" or f["cause"] in ("one_worker", "backlog_full", "silent_tunnels", "pipelined",
-                                                          "slow_headers", "not_accepted", "undelivered", "lost_to_clients"):
+                                                          "slow_headers", "not_accepted", "undelivered", "lost_to_clients", "held_tunnels",
+                                                          "late_tunnels", "slow_tunnel_uploads", "slow_tunnels"):
             continue  # a standstill counts what kept connections waited, too, a tunnel is open for longer, who comes behind
             # another one, sends its header slowly or is not accepted waits before its time begins, and a reply that is
             # lost is waited for after its end
@@ -99,12 +100,14 @@ def impossible(trace):
 
 
 def declared():
-    """All causes that there are."""
-    names = set()
+    """All causes that there are, each of which has a name of its own."""
+    names = []
     for table, word in (("findings.def", "SQT_FINDING"), ("looks.def", "SQT_LOOK_CAUSE")):
         with open(os.path.join(SOURCE, "src", "figure", "finding", table)) as text:
-            names.update(re.findall(r"^%s\((\w+), " % word, text.read(), re.MULTILINE))
-    return names
+            names += re.findall(r"^%s\((\w+), " % word, text.read(), re.MULTILINE)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    check(not twice, "no cause has the name of another one", *twice)
+    return set(names)
 
 
 def judge(name, path):
@@ -143,8 +146,9 @@ def main():
             for name, path in made(work):
                 judge(name, path)
         print("# no trace of these causes:", ", ".join(sorted(CAUSES.keys() - seen)) or "none")
-    check(len(declared() & CAUSES.keys()) > 70, "causes are computed: %d" % len(declared() & CAUSES.keys()))
-    for cause in sorted((declared() | seen) - CAUSES.keys()):
+    causes = declared()
+    check(len(causes & CAUSES.keys()) > 70, "causes are computed: %d" % len(causes & CAUSES.keys()))
+    for cause in sorted((causes | seen) - CAUSES.keys()):
         print("# not computed:", cause)
     plan()
 

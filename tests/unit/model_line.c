@@ -208,7 +208,7 @@ slow_tunnels(void **state)
          "delay pool 2",
          "Tunnels are held back by delay pool 2: in 8 of 8 Squid reads nothing from their servers for 2.00 s."},
         {{.first = MS, .unsent = 3 * SECOND, .uploaded = 1000000},
-         "slow_uploads",
+         "slow_tunnel_uploads",
          "origin-1",
          "What clients send through tunnels waits to be taken by origin-1: in 8 of 8 it waits 2.00 s longer than its "
          "bytes need "

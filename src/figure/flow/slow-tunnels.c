@@ -42,7 +42,7 @@ static const struct slow_words {
          "In TLS that is its handshake. Ask that server without Squid (openssl s_client). If it is quick there, look "
          "at the way from Squid to it.",
          "sqtrace-dump --columns=time_s,xid,server,tunnel_first_ns --where='tunnel_first_ns > 300ms' TRACE"},
-    [UPLOAD] = {"slow_uploads", "What clients send through tunnels waits to be taken by ", "it waits ",
+    [UPLOAD] = {"slow_tunnel_uploads", "What clients send through tunnels waits to be taken by ", "it waits ",
                 " longer than its bytes need at 1 MB/s",
                 "That server, or the way to it. If tunnels to all servers are so: the line.",
                 "sqtrace-dump --columns=time_s,xid,server,tunnel_unsent_ns --where='tunnel_unsent_ns > 300ms' TRACE"},
