@@ -15,7 +15,7 @@
 #include "spans.h"
 
 /* Bytes of all that is open at a time, of all origins together: more than 100,000 transactions with their clients. */
-#define SQT_MODEL_BYTES ((size_t)144 << 20)
+#define SQT_MODEL_BYTES ((size_t)152 << 20)
 
 /* A time, duration or count that is not known. */
 #define SQT_MISSING INT64_MIN
