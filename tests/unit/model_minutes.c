@@ -4,7 +4,7 @@
  */
 #include "model_script.h"
 
-#include "figure/finding/ledger.h"
+#include "figure/stat/ledger.h"
 #include "figure/finding/minutes.h"
 
 #define MS INT64_C(1000000)

@@ -16,7 +16,7 @@
 #include "figure/stat/mix.h"
 #include "figure/stat/names.h"
 #include "findings.h"
-#include "ledger.h"
+#include "figure/stat/ledger.h"
 #include "look.h"
 #include "pass/family.h"
 

@@ -9,7 +9,7 @@
 #define SQT_HANGING_H
 
 #include "figure/finding/look.h"
-#include "figure/harm/page-faults.h"
+#include "page-faults.h"
 #include "figure/loop/holders.h"
 #include "figure/stat/names.h"
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "figure/finding/ledger.h"
+#include "figure/stat/ledger.h"
 #include "figure/stat/names.h"
 #include "sizes.h"
 
