@@ -32,6 +32,12 @@ struct Process {
 /// the helper that a transaction waits for
 enum Waited { WAITED_AUTH, WAITED_EXTERNAL_ACL, WAITED_CERT_GENERATION, WAITED_CERT_VALIDATION };
 
+/// why nothing is kept of an object that may be stored
+enum Unkept { UNKEPT_TOO_LARGE, UNKEPT_TOO_SMALL, UNKEPT_OPEN_FILES, UNKEPT_DESCRIPTORS };
+
+/// what a trace remembers of a tunnel
+struct Tunnel {};
+
 /// how the answers of neighbors ended
 enum NeighborsOutcome { NeighborsAnswered, NeighborsTimedOut, NeighborsNotExpected };
 

@@ -206,7 +206,7 @@ SwapOutIsRefused(const Entry &entry, const ContextPointer &context)
         SwapIsRefused(XactThatBrings(entry, context), entry.swap_dirn, true);
 }
 
-/// An entry that may be stored will not be.  why: enum sqt_unkept
+/// an entry that may be stored will not be
 template <class Entry, class ContextPointer>
 __attribute__((noinline, cold)) void
 EntryIsNotKept(const Entry &entry, const uint32_t why, const ContextPointer &context)

@@ -61,7 +61,7 @@ function parameters(text,    i, c, depth, one, out)
     sub(/\(.*/, "", found)
     inside = substr(signature, length(found) + 2, length(signature) - length(found) - 2)
     if (found in wanted) {
-        sub(/^__attribute__[^ ]* /, "inline ", type)
+        sub(/^__attribute__\(\([^)]*\)\) /, "inline ", type)
         printf "\n%s%s%s\n%s(%s)\n{\n", comment, head, type, found, parameters(inside)
         if (type !~ / void$/)
             print "    return {};"

@@ -17,7 +17,7 @@ general_names()
 {
     sed -e 's|Sqtrace|Trace|g' \
         -e 's|<squid/admin.h>|"trace/objects.h"|; s|<squid/\([a-z-]*\.h\)>|"trace/\1"|' \
-        -e 's#SQT_\(WAITED\|KID\)_#Trace::\1_#g' \
+        -e 's#SQT_\(WAITED\|KID\|UNKEPT\)_#Trace::\1_#g' \
         -e 's| (sqt_[a-z_]*)||; s|sqt_xact_flags|properties|; s| and SQT_UNNAMED||; s|what sqtrace|what a trace|' \
         -e 's|\(enum \)\{0,1\}\<sqt_waited\>|Waited|g' \
         -e 's|sqt_poll()|Trace::Poll()|; s|sqt_rotate()|Trace::Rotate()|; s|sqt_off()|Trace::Off()|' \
