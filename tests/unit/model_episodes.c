@@ -476,34 +476,6 @@ requests_that_hang(void **state)
     assert_int_equal(found_count, 1);
 }
 
-/* Clients wait once for two queries at a time. */
-static void
-two_queries_at_once(void **state)
-{
-    (void)state;
-    trace_begin();
-    all_is_well(0, 10 * SECOND);
-    for (int64_t at = 10 * SECOND; at < 50 * SECOND; at += 2 * SECOND) {
-        const uint64_t xact = begin(at);
-        PUT(at, DNS_BEGIN, xact, 1, 0);
-        for (unsigned type = 1; type <= 28; type += 27) {
-            PUT(at + SECOND, QUERY_END, xact, (uint64_t)at, NAME_SERVER);
-            PART(PART_QUERY, type, 0, SQT_WAIT_TIMEOUT);
-        }
-        PUT(at + SECOND, DNS_END, xact, 1, 0);
-        PUT(at + SECOND, XACT_END, xact, MISS, 200);
-        PART(PART_XACT_SIZES, 1000, 1300, 1);
-        PART(PART_XACT_FLAGS, 0xabc, 7, 0);
-    }
-    trace_end(50 * SECOND);
-    assert_int_equal(found_count, 1);
-    assert_string_equal(TEXT(0, cause), "no_answer");
-    assert_int_equal(NUMBER(0, requests), 20);
-    assert_int_equal(NUMBER(0, waiting_s), 20 * SECOND);
-    assert_non_null(strstr(TEXT(0, sentence), "answers none of 40 questions"));
-    assert_int_equal(NUMBER(0, until_s), 49 * SECOND);
-}
-
 /* A request that asks for both types of addresses, and waits so long for both. */
 static void
 looks_up(int64_t at, int64_t ns, uint32_t outcome)
@@ -518,6 +490,24 @@ looks_up(int64_t at, int64_t ns, uint32_t outcome)
     PUT(at + ns, XACT_END, xact, MISS, 200);
     PART(PART_XACT_SIZES, 1000, 1300, 1);
     PART(PART_XACT_FLAGS, 0xabc, 7, 0);
+}
+
+/* Clients wait once for two queries at a time. */
+static void
+two_queries_at_once(void **state)
+{
+    (void)state;
+    trace_begin();
+    all_is_well(0, 10 * SECOND);
+    for (int64_t at = 10 * SECOND; at < 50 * SECOND; at += 2 * SECOND)
+        looks_up(at, SECOND, SQT_WAIT_TIMEOUT);
+    trace_end(50 * SECOND);
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "no_answer");
+    assert_int_equal(NUMBER(0, requests), 20);
+    assert_int_equal(NUMBER(0, waiting_s), 20 * SECOND);
+    assert_non_null(strstr(TEXT(0, sentence), "answers none of 40 questions"));
+    assert_int_equal(NUMBER(0, until_s), 49 * SECOND);
 }
 
 /* A slow name server answers nothing for a while: that is said once, and not for each type. */

@@ -204,14 +204,21 @@ culprit_command(const struct compare *c, const struct culprit *x, struct sqt_tol
     sqt_told_print(told->command, "sqtrace-dump %s%s%s", condition, with_log, source);
 }
 
-/* Names of one server only take long to be looked up: then it is not the name server that is slow. */
-static void
-culprit_spare(const struct compare *c, const struct culprit *x, struct sqt_told *told, struct sqt_tolds *tolds)
+/* Whether what takes long is at the server, or on the way to it. */
+static int
+culprit_is_by_way(const struct compare *c, const struct culprit *x)
 {
     double each, rate;
     const enum compare_part part = culprit_part(c, x, &each, &rate);
-    told->not_by_way = part != PART_CONNECT && part != PART_WAIT && part != PART_BODY;
-    if (x->kind == SERVER && part == PART_DNS)
+    return part == PART_CONNECT || part == PART_WAIT || part == PART_BODY;
+}
+
+/* Names of one server only take long to be looked up: then it is not the name server that is slow. */
+static void
+culprit_spare(const struct compare *c, const struct culprit *x, const struct sqt_told *told, struct sqt_tolds *tolds)
+{
+    double each, rate;
+    if (x->kind == SERVER && culprit_part(c, x, &each, &rate) == PART_DNS)
         sqt_tolds_spare(tolds, "slow_name_server", told->waiting);
 }
 
@@ -234,6 +241,7 @@ sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct 
             told->waiting = sqt_told_ns(excess);
             told->share = sqt_percent(excess, (double)totals->total_ns);
             sqt_when_pattern(told, bad, sizes, bads, active, actives, active[actives - 1], INT64_C(1000000000));
+            told->not_by_way = !culprit_is_by_way(c, x);
             culprit_sentence(c, x, told, excess / (double)totals->total_ns);
             culprit_advice(c, x, told);
             culprit_command(c, x, told);
