@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * hooks-settings.h - the settings of squid.conf that say how large Squid's caches and its pools of helpers are.
+ * hooks-settings.h - the settings of squid.conf that say how large Squid's caches and its pools of helpers are, and how long
+ * it keeps connections and DNS answers.
  *
  * They are definitions, once for each trace: lines as squid.conf has them.  No request costs anything for them.
  */
@@ -23,6 +24,14 @@ DefineSetting(uint32_t &number, const char *name, const long long value, const c
     if (value >= 0)
         sqt_define(SQT_DEF_SETTING, number, text);
     ++number;
+}
+
+inline void
+DefineFlag(uint32_t &number, const char *name, const bool value)
+{
+    char text[96];
+    snprintf(text, sizeof(text), "%s %s", name, value ? "on" : "off");
+    sqt_define(SQT_DEF_SETTING, number++, text);
 }
 
 /// a policy of replacement, with its first argument, as in "heap GDSF"
@@ -62,15 +71,17 @@ DefineSettings(const Configuration &config)
                   " bytes");
     DefineSetting(number, "maximum_object_size", config.Store.maxObjectSize, " bytes");
     DefineSetting(number, "workers", config.workers, "");
-    sqt_define(SQT_DEF_SETTING, number++,
-               config.memShared.configured() && config.memShared ? "memory_cache_shared on"
-                                                                 : "memory_cache_shared off");
+    DefineFlag(number, "memory_cache_shared", config.memShared.configured() && config.memShared);
     DefineSetting(number, "cache_swap_low", config.Swap.lowWaterMark, "");
     DefineSetting(number, "cache_swap_high", config.Swap.highWaterMark, "");
     DefinePolicy(number, "memory_replacement_policy", config.memPolicy);
     DefinePolicy(number, "cache_replacement_policy", config.replPolicy);
     DefineChildren(number, "url_rewrite_children", config.redirectChildren, config.Program.redirect != nullptr);
     DefineChildren(number, "store_id_children", config.storeIdChildren, config.Program.store_id != nullptr);
+    DefineFlag(number, "server_persistent_connections", config.onoff.server_pconns);
+    DefineSetting(number, "server_idle_pconn_timeout", config.Timeout.serverIdlePconn, " seconds");
+    DefineSetting(number, "negative_dns_ttl", config.negativeDnsTtl, " seconds");
+    DefineFlag(number, "collapsed_forwarding", config.onoff.collapsed_forwarding);
 }
 
 /// Called once a second: a trace that has just begun does not have the settings yet.

@@ -12,6 +12,8 @@ Where the linker put Squid's texts and functions counts a little: strncmp, for o
 ends with a page.  So each Squid is counted as --orders programs that lld makes of the same objects in other orders, and
 the one in the middle is told.
 
+Workload tunnel, which only this benchmark has, is a CONNECT on a connection of its own, and so many requests through it.
+
 With --caches callgrind simulates a processor's caches, too, and the main thread's misses for each request are told: of
 instructions and of data in the first level (32 KiB each), and in the second (512 KiB).
 """
@@ -26,17 +28,19 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from squids import (CALLS, CONTEXT, NOTES, TRACEPARENT, VARIANTS, WORKLOADS, Origin, arguments, client, environment,  # noqa: E402
-                    listening, make_dirs, prefix_of, programs, variant)
+from squids import (CALLS, CONTEXT, NOTES, TRACEPARENT, VARIANTS, WORKLOADS, Origin, Workload, arguments, client,  # noqa: E402
+                    environment, listening, make_dirs, prefix_of, programs, variant)
 from lib.env import wait_for  # noqa: E402
 from lib.proc import children  # noqa: E402
 
 WARM = 200
 OBJECTS = 7  # that are hit in turn
 SETTLE = 0.01  # s between two requests
+THROUGH = 8  # requests through each tunnel
 PAUSE = 1.0  # s: the flusher writes what it has, at most 0.2 s later
 OPTIONS = ["--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes"]
 CACHES = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=524288,8,64"]
+WORKLOADS["tunnel"] = Workload("cache deny all\n", fresh=True)
 MISSES = (("I1", ("I1mr",)), ("D1", ("D1mr", "D1mw")), ("L2, code", ("ILmr",)), ("L2, data", ("DLmr", "DLmw")))
 
 
@@ -55,6 +59,17 @@ def ask(connection, url, fresh, first, count, fields=()):
         time.sleep(SETTLE)
         answer = connection.request(url + ("n%d" % n if fresh else "o%d" % (n % OBJECTS)), headers=fields)
         assert answer.status == 200, answer.status
+
+
+def ask_tunnels(connection, url, count, fields=()):
+    target = url.split("/")[2]
+    for _ in range(count):
+        time.sleep(SETTLE)
+        with connection:
+            assert connection.request(target, method="CONNECT", headers=fields).status == 200
+            for n in range(THROUGH):
+                answer = connection.request(url + "n%d" % n)
+                assert answer.status == 200 and answer.keep, answer.status
 
 
 def counts(folder, pids):
@@ -96,12 +111,17 @@ def instructions(env, name, workload, origin, requests, program):
     pids = [process.pid] if work.workers == 1 else children(process.pid)
     fields = (TRACEPARENT,) if name.endswith(" sent") else ()
     with client(squid) as connection:
-        ask(connection, origin.url(workload), work.fresh, 0, WARM, fields)
+        def some(first, count):
+            if workload == "tunnel":
+                ask_tunnels(connection, origin.url(workload), count, fields)
+            else:
+                ask(connection, origin.url(workload), work.fresh, first, count, fields)
+        some(0, WARM)
         time.sleep(PAUSE)
         before = records(env, squid)
         for pid in pids:
             control(squid, pid, "-i", "on")
-        ask(connection, origin.url(workload), work.fresh, WARM, requests, fields)
+        some(WARM, requests)
         time.sleep(PAUSE)
         for pid in pids:
             control(squid, pid, "-d")

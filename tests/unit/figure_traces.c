@@ -20,6 +20,8 @@
  *   variants.sqt, few-variants.sqt
  *                   the same, where each object has three variants, and where one object in 64 has
  *   sizes/          whatif.sqt of three hosts with other requests each.  The third one's memory has another policy
+ *   kept-off.sqt, kept-on.sqt
+ *                   requests to three servers, with and without kept connections
  *   moved.sqt       leaders and their followers, replies that delay pools hold back, and tries that fail
  */
 #include <stdlib.h>
@@ -178,7 +180,7 @@ in_order(int64_t until)
 /* Servers have names that a shell or gnuplot might take for something else. */
 static int odd_names;
 /* Definitions of one trace. */
-static char own_texts[128];
+static char own_texts[256];
 
 static const char *
 all_texts(void)
@@ -824,6 +826,52 @@ sizes(void)
     *own_texts = '\0';
 }
 
+/* A request to one of three servers.  All of its time is with the server. */
+static void
+kept_request(int64_t at, uint64_t xact, uint32_t server, int reused)
+{
+    begin_named(at, xact);
+    PUT(at, FORWARD_BEGIN, xact, 0, 0);
+    PUT(at, PEER_SELECT_BEGIN, xact, 0, 0);
+    if (any(12) == 0) {
+        PUT(at, DNS_BEGIN, xact, xact, 0);
+        PUT(at += (int64_t)any(90 * MS), DNS_END, xact, xact, 0);
+    }
+    PUT(at, PEER_SELECT_END, xact, 0, 1);
+    if (reused) {
+        PUT(at, CONNECT_REUSED, xact, 1000 + xact, 1);
+        PART(at, PART_SERVER, 0, 0, server);
+    } else {
+        PUT(at, CONNECT_BEGIN, xact, 1000 + xact, 1);
+        PART(at, PART_SERVER, 0, 0, server);
+        PUT(at += 5 * MS + (int64_t)any(30 * MS), CONNECT_END, xact, 1000 + xact, SQT_CONNECT_OK);
+    }
+    PUT(at, DISPATCH, xact, 1000 + xact, 1);
+    PUT(at += (int64_t)any(MS), REQUEST_SENT, xact, 1000 + xact, 0);
+    PUT(at += (int64_t)any(900 * MS), SERVER_READ, xact, 500, 0);
+    PUT(at, SERVER_HEADER, xact, 300, 200);
+    PUT(at, REPLY_READY, xact, 0, SQT_REPLY_SERVER);
+    PUT(at += (int64_t)any(100 * MS), SERVER_DONE, xact, 1000 + xact, 0);
+    PUT(at, FORWARD_END, xact, 0, 1);
+    end_of_reply(at, xact, any(9) ? MISS : REFRESH_HIT, 0);
+}
+
+static void
+kept(const char *path, const char *persistent, int on)
+{
+    int64_t at = 0;
+    random_state = 16;
+    PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
+    for (uint64_t i = 1; i <= 3000; ++i)
+        kept_request(at += (int64_t)any(900 * MS), i, 1 + (uint32_t)any(1 + any(any(40) ? 2 : 3)), on && any(2));
+    snprintf(own_texts, sizeof(own_texts),
+             "def\t12\t3\torigin-3\ndef\t18\t11\tserver_persistent_connections %s\n"
+             "def\t18\t12\tserver_idle_pconn_timeout 2 seconds\ndef\t18\t13\tnegative_dns_ttl 60 seconds\n",
+             persistent);
+    write_trace(path, on ? 27 : 28, 0, INT64_MAX);
+    *own_texts = '\0';
+}
+
 /* A swap-in that has no end, and records until then. */
 static void
 open_swap(int64_t until)
@@ -884,6 +932,8 @@ main(int argc, char **argv)
     write_trace("variants.sqt", 25, 0, INT64_MAX);
     whatif(64, 15);
     write_trace("few-variants.sqt", 26, 0, INT64_MAX);
+    kept("kept-off.sqt", "off", 0);
+    kept("kept-on.sqt", "on", 1);
     sizes();
     odd_names = 1;
     moved();

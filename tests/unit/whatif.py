@@ -135,6 +135,70 @@ def variants(folder):
     check(len(found) >= 8 and all(r["bound"] == "forecast" for r in found), "few variants are not refused", *found)
 
 
+# ---- what is kept ----
+
+def kept_requests(path):
+    """[(when its server was known, end, server, connecting, looking up)] in ns, in this order."""
+    found = []
+    for r in rows("--columns=time_s,total_ns,server,connect_ns,dns_ns", path, table="requests"):
+        begin, connecting, looking = ns(r["time_s"]), *(int(r[stage].replace("-", "0")) for stage in ("connect_ns", "dns_ns"))
+        found.append((begin + looking, begin + int(r["total_ns"]), r["server"], connecting, looking))
+    return sorted(found)
+
+
+def kept_connections(requests, keep):
+    """Nanoseconds of connecting that kept connections save, and how many requests have one."""
+    idle, saved, found = collections.defaultdict(list), 0, 0
+    for begin, end, server, connecting, _ in requests:
+        there = [since for since in idle[server] if since <= begin < since + keep]
+        if there:
+            idle[server].remove(max(there))
+            saved, found = saved + connecting, found + 1
+        idle[server].append(end)
+    return saved, found
+
+
+def kept_answers(requests, keep):
+    asked, saved = {}, 0
+    for begin, _, server, _, looking in requests:
+        if looking and begin - looking - asked.get(server, -1 << 62) < keep:
+            saved += looking
+        elif looking:
+            asked[server] = begin
+    return saved
+
+
+def saves(row, want, hours):
+    return near(row["saved_s_per_h"], want / 1e9 / hours, 1e-5)
+
+
+def kept(folder):
+    off, on = (os.path.join(folder, "t", "kept-%s.sqt" % state) for state in ("off", "on"))
+    for path, setting, times in (off, "server_persistent_connections", (1,)), (on, "server_idle_pconn_timeout", (2, 5, 20)):
+        found, requests = of(rows(path), setting), kept_requests(path)
+        hours = (max(r[1] for r in requests) - requests[0][0] + requests[0][4]) / 3.6e12
+        want = [kept_connections(requests, 2 * 10 ** 9 * t) for t in times]
+        check(len(found) == len(times) and all(saves(row, saved, hours) and row["method"].startswith("%d of 3000 requests" % count)
+                                               for row, (saved, count) in zip(found, want)),
+              "%s: connecting that is saved is that of a second simulation" % setting, want, *found)
+        check({r["bound"] for r in found} == {"at_most" if "idle" in setting else "forecast"}, "what they are called", *found)
+        found = of(rows(path), "negative_dns_ttl")
+        check([r["value"] for r in found] == ["600 seconds", "3600 seconds", "86400 seconds"] and all(
+            r["bound"] == "at_most" and saves(r, kept_answers(requests, 10 ** 9 * int(r["value"].split()[0])), hours)
+            for r in found), "DNS answers that are kept longer", *found)
+        refreshed = sum(int(r["total_ns"]) for r in rows("--columns=total_ns,class", path, table="requests")
+                        if r["class"] == "refresh_hit")
+        found = of(rows(path), "refresh_pattern")
+        check(len(found) == 1 and found[0]["bound"] == "at_most" and saves(found[0], refreshed, hours), "objects that are not refreshed",
+              *found)
+    for path, words in (on, "it is on"), (os.path.join(folder, "t", "moved.sqt"), "fewer than 1000 requests"):
+        found = of(rows(path), "server_persistent_connections")
+        check([r["bound"] for r in found] == ["refused"] and found[0]["method"].startswith(words), words, *found)
+    found = of(rows(off, conf(folder, "server_persistent_connections off", "pconn_timeout 1 minute")), "server_persistent_connections")
+    requests = kept_requests(off)
+    check(found[0]["method"].startswith("%d of" % kept_connections(requests, 60 * 10 ** 9)[1]), "the time-out of a squid.conf", *found)
+
+
 # ---- logs ----
 
 def write_log(name, lines):
@@ -305,6 +369,7 @@ def main():
         subprocess.run([os.path.join(TOOLS, "tests/unit/figure_traces"), os.path.join(folder, "t")], check=True, timeout=60)
         trace(folder)
         variants(folder)
+        kept(folder)
         slow_log(folder)
         shared_log(folder)
         collapsed_log(folder)

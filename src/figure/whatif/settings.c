@@ -25,6 +25,7 @@ sqt_settings_init(struct sqt_settings *s)
     memset(s, 0, sizeof(*s));
     s->cache_mem = s->max_object_in_memory = s->max_object = s->workers = s->memory_shared = SQT_UNSET;
     s->swap_low = s->swap_high = SQT_UNSET;
+    s->server_persistent = s->collapsed = s->idle_timeout = s->negative_dns_ttl = SQT_UNSET;
 }
 
 /* A size: a number, and a unit behind it that may stand alone, as Squid takes it. */
@@ -61,6 +62,26 @@ settings_flag(const char *word, int64_t *value)
         return -1;
     *value = strcmp(word, "on") == 0;
     return 0;
+}
+
+/* A time in seconds: a number, and a unit behind it. */
+static int
+settings_time(const char *number, const char *unit, int64_t *seconds)
+{
+    static const struct {
+        const char *name;
+        int64_t seconds;
+    } units[] = {{"second", 1}, {"minute", 60}, {"hour", 3600}, {"day", 86400}, {"week", 604800}};
+    char *end;
+    const double value = number ? strtod(number, &end) : -1;
+    if (!number || end == number || *end || !(value >= 0 && value <= INT32_MAX))
+        return -1;
+    for (unsigned i = 0; i < sizeof(units) / sizeof(*units); ++i)
+        if (!unit || strncmp(unit, units[i].name, strlen(units[i].name)) == 0) {
+            *seconds = (int64_t)(value * (double)units[i].seconds);
+            return 0;
+        }
+    return -1;
 }
 
 static void
@@ -157,6 +178,14 @@ settings_words(struct sqt_settings *s, char *const *w, unsigned count)
         return settings_whole(first, &s->workers);
     if (strcmp(name, "memory_cache_shared") == 0)
         return settings_flag(first, &s->memory_shared);
+    if (strcmp(name, "server_persistent_connections") == 0)
+        return settings_flag(first, &s->server_persistent);
+    if (strcmp(name, "collapsed_forwarding") == 0)
+        return settings_flag(first, &s->collapsed);
+    if (strcmp(name, "server_idle_pconn_timeout") == 0 || strcmp(name, "pconn_timeout") == 0)
+        return settings_time(first, second, &s->idle_timeout);
+    if (strcmp(name, "negative_dns_ttl") == 0)
+        return settings_time(first, second, &s->negative_dns_ttl);
     if (strcmp(name, "cache_swap_low") == 0)
         return settings_whole(first, &s->swap_low);
     if (strcmp(name, "cache_swap_high") == 0)

@@ -36,10 +36,12 @@ struct sqt_settings {
     int64_t max_object_in_memory; /* bytes */
     int64_t max_object;           /* bytes */
     int64_t workers;
-    int64_t memory_shared;       /* 1: on, 0: off */
-    int64_t swap_low, swap_high; /* percent */
-    char memory_policy[32];      /* "": not set */
-    char disk_policy[32];        /* "": not set */
+    int64_t memory_shared; /* 1: on, 0: off; so are the next two */
+    int64_t server_persistent, collapsed;
+    int64_t idle_timeout, negative_dns_ttl; /* seconds */
+    int64_t swap_low, swap_high;            /* percent */
+    char memory_policy[32];                 /* "": not set */
+    char disk_policy[32];                   /* "": not set */
     struct sqt_setting_dir dirs[SQT_DIRS_MOST];
     unsigned dir_count;
     struct sqt_setting_children helpers[SQT_CHILDREN_MOST];

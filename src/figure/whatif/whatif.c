@@ -15,6 +15,8 @@ struct whatif {
     struct sqt_replay replay;             /* of their caches */
     struct sqt_whatif_children *children; /* the same */
     struct sqt_whatif_collapsed *collapsed;
+    struct sqt_whatif_kept *kept;
+    struct sqt_whatif_bounds *bounds;
 };
 
 void
@@ -150,6 +152,10 @@ whatif_start(struct sqt_job *job)
         w->children = sqt_whatif_children_new(job);
     if (!job->table->figure && sqt_whatif_wants(job, "collapsed_forwarding"))
         w->collapsed = sqt_whatif_collapsed_new(job);
+    if (job->table == &sqt_tables[SQT_TABLE_whatif] && !(job->whatif && job->whatif->asked_count)) {
+        w->kept = sqt_whatif_kept_new(job);
+        w->bounds = sqt_whatif_bounds_new(job);
+    }
 }
 
 int
@@ -166,8 +172,13 @@ whatif_request(void *context, const struct sqt_xact *xact)
     struct whatif *const w = job->state;
     struct sqt_access access;
     enum sqt_class class;
-    if (xact->begin < job->since || xact->begin >= job->until || !sqt_whatif_believes(xact->begin, xact->end) ||
-        !sqt_whatif_access(&access, xact, &class))
+    if (xact->begin < job->since || xact->begin >= job->until || !sqt_whatif_believes(xact->begin, xact->end))
+        return;
+    if (w->kept) {
+        sqt_whatif_kept_request(w->kept, xact);
+        sqt_whatif_bounds_request(w->bounds, xact);
+    }
+    if (!sqt_whatif_access(&access, xact, &class))
         return;
     for (unsigned i = 0; i < SQT_SIZES; ++i)
         if (w->sizes[i])
@@ -230,6 +241,10 @@ whatif_finish(struct sqt_job *job)
         sqt_whatif_children_finish(w->children);
     if (w->collapsed)
         sqt_whatif_collapsed_finish(w->collapsed);
+    if (w->kept) {
+        sqt_whatif_kept_finish(w->kept);
+        sqt_whatif_bounds_finish(w->bounds);
+    }
     if (job->rows && !job->table->figure && !(job->whatif && job->whatif->asked_count))
         whatif_reasons(job);
     free(w);

@@ -64,4 +64,20 @@ void sqt_whatif_collapsed_request(struct sqt_whatif_collapsed *collapsed, const 
 /* Adds the row, and frees it. */
 void sqt_whatif_collapsed_finish(struct sqt_whatif_collapsed *collapsed);
 
+/* ---- what is kept: connections to servers, DNS answers ---- */
+
+struct sqt_whatif_kept;
+struct sqt_whatif_kept *sqt_whatif_kept_new(struct sqt_job *job);
+void sqt_whatif_kept_request(struct sqt_whatif_kept *kept, const struct sqt_xact *xact);
+/* Adds the rows, and frees it. */
+void sqt_whatif_kept_finish(struct sqt_whatif_kept *kept);
+
+/* ---- limits: refresh_pattern, the type of a cache_dir ---- */
+
+struct sqt_whatif_bounds;
+struct sqt_whatif_bounds *sqt_whatif_bounds_new(struct sqt_job *job);
+void sqt_whatif_bounds_request(struct sqt_whatif_bounds *bounds, const struct sqt_xact *xact);
+/* Adds the rows, and frees it. */
+void sqt_whatif_bounds_finish(struct sqt_whatif_bounds *bounds);
+
 #endif

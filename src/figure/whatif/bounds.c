@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * bounds.c - limits of what a change can bring: all that requests spend on what it would spare them.
+ *
+ * refresh_pattern with override-expire and a larger minimum: a cached object is not asked about again.  Which objects have an
+ * explicit expiry is not in the trace, so all requests count that asked a server about an object in the cache.
+ *
+ * Another type of cache_dir: no time is spent waiting for the disk, and the main thread is never held.  What holds it is not only
+ * the disk, so this is an upper limit.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/class.h"
+#include "model/model.h"
+#include "whatif.h"
+
+#define LEAST 1000 /* requests */
+
+struct sqt_whatif_bounds {
+    struct sqt_job *job;
+    const struct sqt_origin *origin; /* of the last request */
+    uint64_t requests, refreshed, from_disk;
+    int64_t first, last;
+    double refresh_ns, refresh_bytes, disk_ns;
+};
+
+struct sqt_whatif_bounds *
+sqt_whatif_bounds_new(struct sqt_job *job)
+{
+    struct sqt_whatif_bounds *const b = sqt_zeroed(1, sizeof(*b));
+    b->job = job;
+    b->first = INT64_MAX;
+    b->last = INT64_MIN;
+    return b;
+}
+
+static int64_t
+bounds_disk(const struct sqt_xact *x)
+{
+    const int64_t *const ns = x->stages.ns;
+    const int64_t held = x->held == SQT_MISSING ? 0 : x->held;
+    const int64_t sum = ns[SQT_STAGE_SWAP_IN_OPEN] + ns[SQT_STAGE_SWAP_IN_FIRST] + ns[SQT_STAGE_SWAP_IN_REST] + held;
+    return sum < x->end - x->begin ? sum : x->end - x->begin;
+}
+
+void
+sqt_whatif_bounds_request(struct sqt_whatif_bounds *b, const struct sqt_xact *x)
+{
+    const char *const tag = x->tag == UINT32_MAX ? NULL : sqt_origin_text(x->origin, SQT_DEF_TAG, x->tag);
+    const enum sqt_class class = sqt_class_of(tag, x->disk_reads, x->flags);
+    if (x->of_log || sqt_durations_unknown(x->outcome))
+        return;
+    ++b->requests;
+    b->origin = x->origin;
+    b->first = x->begin < b->first ? x->begin : b->first;
+    b->last = x->end > b->last ? x->end : b->last;
+    b->from_disk += x->disk_reads > 0;
+    b->disk_ns += (double)bounds_disk(x);
+    if (class != SQT_CLASS_REFRESH_HIT && class != SQT_CLASS_REFRESH_MISS)
+        return;
+    ++b->refreshed;
+    b->refresh_ns += (double)(x->end - x->begin);
+    b->refresh_bytes += x->fetched > 0 ? (double)x->fetched : 0;
+}
+
+#define CELL(name) row[SQT_CELL(whatif, name)]
+
+static void
+bounds_row(const struct sqt_whatif_bounds *b, const char *setting, const char *value, const char *now, double ns,
+           double bytes, const char *method)
+{
+    union sqt_cell row[SQT_CELLS(whatif)];
+    const double hours = sqt_whatif_hours(b->first, b->last);
+    sqt_whatif_clear(row);
+    CELL(setting).text = setting;
+    CELL(value).text = value;
+    CELL(now_value).text = now;
+    CELL(bound).text = "at_most";
+    CELL(method).text = method;
+    if (hours > 0) {
+        CELL(saved_s_per_h).number = sqt_whatif_whole(ns / hours);
+        if (bytes >= 0)
+            CELL(saved_bytes_per_h).number = sqt_whatif_whole(bytes / hours);
+    }
+    sqt_whatif_row(b->job, row, 1, 0);
+}
+
+void
+sqt_whatif_bounds_finish(struct sqt_whatif_bounds *b)
+{
+    if (b->requests >= LEAST && b->refreshed)
+        bounds_row(
+            b, "refresh_pattern", "override-expire, a larger min", NULL, b->refresh_ns, b->refresh_bytes,
+            "all requests that asked a server about an object in the cache would be hits; clients may get objects "
+            "that have changed");
+    if (b->requests >= LEAST && b->from_disk) {
+        const char *const dir = sqt_origin_text(b->origin, SQT_DEF_DIR, 0);
+        char type[16] = "";
+        if (dir)
+            snprintf(type, sizeof(type), "%.*s", (int)strcspn(dir, " "), dir);
+        bounds_row(b, "cache_dir", "another type", *type ? type : NULL, b->disk_ns, -1,
+                   "no request would wait for a read from disk, nor for a main thread that is held, by the disk or by "
+                   "anything else");
+    }
+    free(b);
+}
