@@ -848,7 +848,7 @@ kept_request(int64_t at, uint64_t xact, uint32_t server, int reused)
     }
     PUT(at, DISPATCH, xact, 1000 + xact, 1);
     PUT(at += (int64_t)any(MS), REQUEST_SENT, xact, 1000 + xact, 0);
-    PUT(at += (int64_t)any(900 * MS), SERVER_READ, xact, 500, 0);
+    PUT(at += (int64_t)any(reused ? 800 * MS : 900 * MS), SERVER_READ, xact, 500, 0);
     PUT(at, SERVER_HEADER, xact, 300, 200);
     PUT(at, REPLY_READY, xact, 0, SQT_REPLY_SERVER);
     PUT(at += (int64_t)any(100 * MS), SERVER_DONE, xact, 1000 + xact, 0);

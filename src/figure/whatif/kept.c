@@ -4,8 +4,9 @@
  *
  * Connections: requests are taken in the order in which they turned to servers.  One that is over gives its connection
  * back.  The next one for the same server takes the one that was given back last, if it is idle for less than the time-out:
- * so does Squid's pool (PconnPool::popStored()).  A request that may not be sent twice takes none, and closes one.  What is saved is
- * connecting, with TLS, of those that did connect.  Whether a server would keep a connection that long is not known: it is
+ * so does Squid's pool (PconnPool::popStored()).  A request that may not be sent twice takes none, and closes one.  What is
+ * saved is connecting, with TLS, of those that did connect.  To a limit is added by how much servers were slower on new
+ * connections than on kept ones, in the mean.  Whether a server would keep a connection that long is not known: it is
  * taken to do so.  So a longer time-out brings at most what is computed.
  *
  * DNS answers: a look-up is saved if the name of that server was looked up less than the new time before.  Requests that
@@ -74,7 +75,8 @@ struct sqt_whatif_kept {
     int begun, of_log;
     int64_t first, last;
     uint64_t requests, unnamed, reused;
-    uint64_t would[TIMES], lookups, less[ANSWERS];
+    uint64_t would[TIMES], spared[TIMES], lookups, less[ANSWERS];
+    double asking[2]; /* ns: on new connections, and on kept ones */
     double saved[TIMES], answers[ANSWERS];
 };
 
@@ -153,8 +155,10 @@ kept_connection(struct sqt_whatif_kept *k, struct server *s, const struct want *
         const int found = idle_take(&s->idle[i], w->begin, timeout * kept_times[i] * SECOND);
         if (found && w->may_use) {
             ++k->would[i];
-            if (!w->reused)
+            if (!w->reused) {
+                ++k->spared[i];
                 k->saved[i] += (double)w->connecting;
+            }
         }
         if (w->keeps)
             idle_put(&s->idle[i], w->end);
@@ -240,6 +244,8 @@ sqt_whatif_kept_request(struct sqt_whatif_kept *k, const struct sqt_xact *x)
     ++k->requests;
     k->unnamed += !want.server;
     k->reused += want.reused;
+    k->asking[want.reused] += (double)(x->stages.ns[SQT_STAGE_REQUEST_SEND] + x->stages.ns[SQT_STAGE_SERVER_WAIT] +
+                                       x->stages.ns[SQT_STAGE_SERVER_REPLY]);
     k->origin = x->origin;
     k->first = x->begin < k->first ? x->begin : k->first;
     k->last = x->end > k->last ? x->end : k->last;
@@ -277,6 +283,15 @@ kept_refusal(const struct sqt_whatif_kept *k)
                                              : NULL;
 }
 
+/* By how many ns servers were slower on new connections. */
+static double
+kept_slower(const struct sqt_whatif_kept *k)
+{
+    const uint64_t new = k->requests - k->reused;
+    const double slower = new && k->reused ? k->asking[0] / (double)new - k->asking[1] / (double)k->reused : 0;
+    return slower > 0 ? slower : 0;
+}
+
 static void
 kept_connections(const struct sqt_whatif_kept *k)
 {
@@ -301,13 +316,15 @@ kept_connections(const struct sqt_whatif_kept *k)
     if (refusal || !set)
         return;
     snprintf(now, sizeof(now), "%" PRId64 " seconds", kept_timeout(k));
+    const double slower = kept_slower(k);
     for (unsigned i = 1; i < TIMES; ++i) {
         snprintf(value, sizeof(value), "%" PRId64 " seconds", kept_timeout(k) * kept_times[i]);
         snprintf(method, sizeof(method),
                  "%" PRIu64 " of %" PRIu64 " requests would have a kept connection instead of %" PRIu64
                  ", if servers keep them that long",
                  k->would[i] > k->reused ? k->would[i] : k->reused, k->requests, k->reused);
-        kept_row(k, "server_idle_pconn_timeout", value, now, k->saved[i], "at_most", method);
+        kept_row(k, "server_idle_pconn_timeout", value, now, k->saved[i] + slower * (double)k->spared[i], "at_most",
+                 method);
     }
 }
 
