@@ -168,12 +168,12 @@ def took(env, squid):
     return sum(int(row["total_ns"]) for row in rows) / 1e9, (max(begins) - min(begins)) / 3600
 
 
-def seconds(env, case, setting, value, before, after, times, ask, dirs=((), ())):
+def seconds(env, case, setting, value, before, after, times, ask, dirs=((), ()), **more):
     """before, after: lines of squid.conf."""
-    one = run(env, case.replace(" ", "-") + "-1", before, times, ask, dirs=dirs[0])
+    one = run(env, case.replace(" ", "-") + "-1", before, times, ask, dirs=dirs[0], **more)
     foretold = forecasts(env, one, setting).get(value)
     total, hours = took(env, one)
-    other, _ = took(env, run(env, case.replace(" ", "-") + "-2", after, times, ask, dirs=dirs[1]))
+    other, _ = took(env, run(env, case.replace(" ", "-") + "-2", after, times, ask, dirs=dirs[1], **more))
     saved = None if not foretold or foretold["saved_s_per_h"] == "-" else float(foretold["saved_s_per_h"]) * hours
     tell(case, setting[:14], value[:12], saved, total - other, "%s, of %.1f s" % (foretold and foretold["bound"], total))
 
@@ -208,9 +208,10 @@ def answers(env, origin, draw, rate):
 
     def ask(client, n):
         client.request("http://m30-n%d.test:%d/o%d" % (n % 20, origin.port, n), "q")
-    lines = "cache deny all\ndns_nameservers %s\n" % server.address
+    lines = "cache deny all\n"
     seconds(env, "DNS answers", "negative_dns_ttl", "600 seconds", lines + "positive_dns_ttl 1 second\nnegative_dns_ttl 1 second\n",
-            lines + "positive_dns_ttl 601 seconds\nnegative_dns_ttl 600 seconds\n", times, ask)
+            lines + "positive_dns_ttl 601 seconds\nnegative_dns_ttl 600 seconds\n", times, ask,
+            dns=server.address)
 
 
 def refreshed(env, origin, draw, rate):
