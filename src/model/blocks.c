@@ -23,14 +23,14 @@ blocks_key(const struct sqt_io *io)
 static void
 blocks_enter(struct sqt_process_state *process, struct sqt_io *io)
 {
-    struct sqt_io *const first = sqt_idmap_get(&process->ios, blocks_key(io));
+    struct sqt_io *const first = sqt_idmap_get(&process->ios.ids, blocks_key(io));
     io->same = NULL;
     io->same_last = io;
     if (first) {
         first->same_last->same = io;
         first->same_last = io;
     } else {
-        sqt_idmap_put(&process->ios, blocks_key(io), io);
+        sqt_idmap_put(&process->ios.ids, blocks_key(io), io);
     }
 }
 
@@ -40,16 +40,16 @@ blocks_leave(struct sqt_process_state *process, struct sqt_io *io)
 {
     if (io->same) {
         io->same->same_last = io->same_last;
-        sqt_idmap_put(&process->ios, blocks_key(io), io->same);
+        sqt_idmap_put(&process->ios.ids, blocks_key(io), io->same);
     } else {
-        sqt_idmap_take(&process->ios, blocks_key(io));
+        sqt_idmap_take(&process->ios.ids, blocks_key(io));
     }
 }
 
 struct sqt_io *
 sqt_block_ask(struct sqt_process_state *process, struct sqt_swap *swap, uint64_t offset)
 {
-    struct sqt_io *const io = sqt_pool_get(&process->io_pool);
+    struct sqt_io *const io = sqt_pool_get(&process->ios.pool);
     io->swap = swap;
     io->index = swap->asked++;
     io->offset = offset;
@@ -98,8 +98,11 @@ sqt_block_take(struct sqt_process_state *process, struct sqt_swap *swap, uint64_
         while (io && io->offset != offset)
             io = io->next;
     else if (io->offset != offset)
-        io = sqt_idmap_get(&process->ios, swap->pooled.serial * sqt_scatter() + offset);
+        io = sqt_idmap_get(&process->ios.ids, swap->pooled.serial * sqt_scatter() + offset);
     if (io)
         sqt_block_unlink(process, io);
     return io;
 }
+
+const struct sqt_thing_kind sqt_thing_ios = {
+    .words = "blocks of swaps", .size = sizeof(struct sqt_io), .begin = offsetof(struct sqt_io, asked)};

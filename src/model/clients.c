@@ -19,25 +19,25 @@ sqt_client_drop(struct sqt_process_state *process, struct sqt_client *client)
 {
     while (client->xacts)
         sqt_client_remove(client->xacts);
-    sqt_idmap_take(&process->clients, client->id);
-    sqt_pool_put(&process->client_pool, client);
+    sqt_idmap_take(&process->clients.ids, client->id);
+    sqt_pool_put(&process->clients.pool, client);
 }
 
 static struct sqt_client *
 clients_add(struct sqt_process_state *process, uint64_t id)
 {
-    while (sqt_pool_full(&process->client_pool) || sqt_idmap_full(&process->clients)) {
-        sqt_bound_met(process, SQT_OPEN_CLIENT, process->client_pool.used);
-        sqt_client_drop(process, process->client_pool.first);
+    while (sqt_pool_full(&process->clients.pool) || sqt_idmap_full(&process->clients.ids)) {
+        sqt_bound_met(process, &process->clients);
+        sqt_client_drop(process, process->clients.pool.first);
     }
-    struct sqt_client *const client = sqt_pool_get(&process->client_pool);
+    struct sqt_client *const client = sqt_pool_get(&process->clients.pool);
     client->id = id;
     client->epoch = client->swept = process->epoch;
     client->touched = process->now;
     client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
     client->read_wait = client->accept_wait = client->sending = client->first_read = SQT_MISSING;
     client->listener = UINT32_MAX;
-    sqt_idmap_put(&process->clients, id, client);
+    sqt_idmap_put(&process->clients.ids, id, client);
     return client;
 }
 
@@ -73,7 +73,7 @@ clients_is_old(const struct sqt_process_state *process, uint64_t id)
 static struct sqt_client *
 clients_find(struct sqt_process_state *process, uint64_t id)
 {
-    struct sqt_client *client = sqt_idmap_get(&process->clients, id);
+    struct sqt_client *client = sqt_idmap_get(&process->clients.ids, id);
     if (!client) {
         client = clients_add(process, id);
         client->unasked = clients_is_old(process, id);
@@ -82,7 +82,7 @@ clients_find(struct sqt_process_state *process, uint64_t id)
         clients_ask(process, client);
     if (client->epoch != process->epoch) {
         client->epoch = process->epoch;
-        sqt_pool_renew(&process->client_pool, client);
+        sqt_pool_renew(&process->clients.pool, client);
         client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
         client->read_wait = client->accept_wait = client->sending = client->first_read = SQT_MISSING;
         client->read_count = 0;
@@ -158,8 +158,8 @@ tell_put_off(struct sqt_process_state *process, uint64_t listener, int64_t now)
         process->consumer->put_off(process->consumer->context, &row);
 }
 
-void
-sqt_accept_put_off(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+accept_put_off(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     if (record->id >= SQT_MODEL_LISTENERS)
@@ -178,8 +178,8 @@ sqt_accept_put_off(struct sqt_process_state *process, int64_t now, const struct 
                               .descriptors = record->arg};
 }
 
-void
-sqt_accept_resumed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+accept_resumed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     if (record->id < SQT_MODEL_LISTENERS && process->put_off && process->put_off[record->id].open)
@@ -196,11 +196,11 @@ sqt_put_off_finish(struct sqt_process_state *process)
 
 /* ---- connections ---- */
 
-void
-sqt_client_accept(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+client_accept(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     const struct sqt_accept_row row = clients_accepted(process, now, record, more);
-    struct sqt_client *const old = sqt_idmap_get(&process->clients, record->id);
+    struct sqt_client *const old = sqt_idmap_get(&process->clients.ids, record->id);
     if (old) {
         give_up_lost(process, old, now);
         sqt_client_drop(process, old);
@@ -216,12 +216,12 @@ sqt_client_accept(struct sqt_process_state *process, int64_t now, const struct s
         process->consumer->accept(process->consumer->context, &row);
 }
 
-void
-sqt_client_close(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+client_close(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     const struct sqt_client_closed_row row = {.origin = process->origin, .at = now};
     (void)more;
-    struct sqt_client *const client = sqt_idmap_get(&process->clients, record->id);
+    struct sqt_client *const client = sqt_idmap_get(&process->clients.ids, record->id);
     if (process->consumer->client_closed)
         process->consumer->client_closed(process->consumer->context, &row);
     if (!client)
@@ -230,16 +230,16 @@ sqt_client_close(struct sqt_process_state *process, int64_t now, const struct sq
     sqt_client_drop(process, client);
 }
 
-void
-sqt_client_tls_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+client_tls_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     clients_find(process, record->id)->tls_begin = now;
 }
 
 /* The handshake is that of the transaction under way, which is a CONNECT that is bumped, or else of the next one. */
-void
-sqt_client_tls_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+client_tls_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_client *const client = clients_find(process, record->id);
@@ -267,8 +267,8 @@ clients_held(const struct sqt_process_state *process, int64_t now)
     return sqt_sum(process->loop.lasted, here == SQT_MISSING ? 0 : here);
 }
 
-void
-sqt_client_read(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+client_read(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     if (!record->arg)
@@ -316,8 +316,8 @@ clients_sending(const struct sqt_client *client, uint64_t header, unsigned read)
     return sending > 0 ? sending : 0;
 }
 
-void
-sqt_client_parsed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+client_parsed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_client *const client = clients_find(process, record->id);
@@ -411,3 +411,16 @@ sqt_client_remove(struct sqt_xact *xact)
     xact->client = NULL;
     xact->client_next = xact->client_previous = NULL;
 }
+
+const struct sqt_thing_kind sqt_thing_clients = {
+    .words = "client connections",
+    .size = sizeof(struct sqt_client),
+    .events = (const struct sqt_subscription[]){{SQT_EV_CONN_ACCEPT, client_accept},
+                                                {SQT_EV_CONN_CLOSE, client_close},
+                                                {SQT_EV_ACCEPT_PUT_OFF, accept_put_off},
+                                                {SQT_EV_ACCEPT_RESUMED, accept_resumed},
+                                                {SQT_EV_CLIENT_TLS_BEGIN, client_tls_begin},
+                                                {SQT_EV_CLIENT_TLS_END, client_tls_end},
+                                                {SQT_EV_CLIENT_READ, client_read},
+                                                {SQT_EV_REQUEST_PARSED, client_parsed},
+                                                {0}}};

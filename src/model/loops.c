@@ -35,8 +35,8 @@ loops_sum(int64_t a, int64_t b)
     return sum < most ? sum : most;
 }
 
-void
-sqt_loop_wait(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+loop_wait(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_loop_state *const p = &process->loop;
     if (p->works && p->epoch == process->epoch && (process->consumer->loop || process->consumer->stop)) {
@@ -67,8 +67,8 @@ sqt_loop_wait(struct sqt_process_state *process, int64_t now, const struct sqt_r
                                    .timeout = record->arg > most_ms ? INT64_MAX : (int64_t)record->arg * 1000000};
 }
 
-void
-sqt_loop_work(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+loop_work(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_loop_state *const p = &process->loop;
@@ -230,8 +230,8 @@ loops_call(const struct sqt_process_state *process, const struct sqt_record *hel
     return held ? held->aux : 0;
 }
 
-void
-sqt_loop_sampled(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+loop_sampled(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_loop_state *const p = &process->loop;
     const struct sqt_record *const ran = loops_part(record, more, SQT_EV_PART_LOOP_RAN);
@@ -270,3 +270,7 @@ sqt_loop_sampled(struct sqt_process_state *process, int64_t now, const struct sq
     if (process->consumer->loop_sample)
         process->consumer->loop_sample(process->consumer->context, &row);
 }
+
+const struct sqt_thing_kind sqt_thing_loops = {
+    .events = (const struct sqt_subscription[]){
+        {SQT_EV_WAIT_BEGIN, loop_wait}, {SQT_EV_WAIT_END, loop_work}, {SQT_EV_LOOP_SAMPLE, loop_sampled}, {0}}};

@@ -41,31 +41,25 @@ struct sqt_loop_state {
     int64_t held_else; /* ns in which samples told that it was held in other passes and in waits */
 };
 
-/* Kinds of things that can be open, and what they are called. */
-#define SQT_OPEN_KINDS(X) \
-    X(XACT, "transactions") \
-    X(CLIENT, "client connections") \
-    X(SWAP, "swaps") \
-    X(IO, "blocks of swaps") \
-    X(ATTEMPT, "connection attempts") \
-    X(DISKOP, "disk operations") \
-    X(DIGEST, "requests for digests") \
-    X(FOLLOW, "requests that follow another one") \
-    X(WAIT, "waits for helpers and services") \
-    X(CONN, "server connections")
+enum sqt_thing_number {
+#define SQT_THING(name) SQT_THING_##name,
+    SQT_THING_KINDS(SQT_THING)
+#undef SQT_THING
+        SQT_THING_COUNT
+};
 
-enum sqt_open_kind {
-#define SQT_OPEN(NAME, words) SQT_OPEN_##NAME,
-    SQT_OPEN_KINDS(SQT_OPEN)
-#undef SQT_OPEN
-        SQT_OPEN_COUNT
+/* Those of one kind that are open in a process. */
+struct sqt_open_things {
+    const struct sqt_thing_kind *kind;
+    struct sqt_pool pool; /* the oldest first */
+    struct sqt_idmap ids; /* finds them */
 };
 
 /* What all origins share. */
 #define SQT_MODEL_KIDS 64
 struct sqt_model_room {
     size_t left;                                    /* bytes */
-    int told[SQT_OPEN_COUNT];                       /* that there was no room for another one */
+    int told[SQT_THING_COUNT];                      /* that there was no room for another one */
     struct sqt_process_state *kids[SQT_MODEL_KIDS]; /* by kid number, modulo: the one that came last */
     sqt_logged_function *logged;                    /* gives transactions their lines of an access.log, */
     void *log;                                      /* with this context; NULL: there is none */
@@ -90,10 +84,16 @@ struct sqt_process_state {
     int64_t calls_told;               /* when all system calls so far had been told */
     struct sqt_jump jump;             /* the last one */
     int64_t stepped;                  /* when the last one was told; INT64_MIN: never */
-    struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests, helpers, services, conns;
-    struct sqt_idmap ios; /* open blocks by swap and offset, of swaps with many in flight */
-    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool,
-        held_pool, wait_pool, context_pool, notes_pool, conn_pool;
+    union {
+        struct sqt_open_things open[SQT_THING_COUNT];
+        struct {
+#define SQT_THING(name) struct sqt_open_things name;
+            SQT_THING_KINDS(SQT_THING)
+#undef SQT_THING
+        };
+    };
+    struct sqt_idmap services; /* waits for adaptation services, by transaction; waits.ids has the others */
+    struct sqt_pool held_pool, context_pool, notes_pool;
     struct sqt_loop_state loop;
     struct {
         uint64_t dir;
@@ -154,6 +154,35 @@ struct sqt_client {
 /* Handles a unit: its first record at `now`, and `more` records behind it. */
 typedef void sqt_handler(struct sqt_process_state *process, int64_t now, const struct sqt_record *record,
                          unsigned more);
+
+struct sqt_subscription {
+    unsigned event;
+    sqt_handler *handler; /* NULL ends a list */
+};
+
+/* A kind of thing.  Its file defines sqt_thing_NAME, for the NAME of SQT_THING_KINDS. */
+struct sqt_thing_kind {
+    /* What it listens to.  An event of a transaction that opens or closes stages in events.def is also for sqt_xact_stages():
+     * the list has that first, or the handler calls it.  If several kinds have an event, they are called in the order of
+     * SQT_THING_KINDS. */
+    const struct sqt_subscription *events;
+    /* Of a kind that can be open. */
+    const char *words; /* what they are called: "transactions" */
+    size_t size;       /* bytes of one, which begins with a struct sqt_pooled; 0: none is ever open */
+    size_t begin;      /* where in it its begin is, an int64_t; 0: it becomes no row, or that of something else */
+    /* The trace ends before it has ended: hands it out.  NULL: it is not handed out. */
+    void (*leave)(struct sqt_process_state *process, void *thing);
+};
+#define SQT_THING(name) extern const struct sqt_thing_kind sqt_thing_##name;
+SQT_THING_KINDS(SQT_THING)
+#undef SQT_THING
+
+/* When one of a kind began. */
+static inline int64_t
+sqt_thing_begin(const struct sqt_thing_kind *kind, const void *thing)
+{
+    return *(const int64_t *)((const char *)thing + kind->begin);
+}
 
 /* Whether a clock stepped since then, or may have: how long that is ago is not known. */
 static inline int
@@ -228,7 +257,7 @@ sqt_bytes(uint64_t bytes)
 }
 
 /* open.c: says, the first time, that there is no room for another thing of that kind. */
-void sqt_bound_met(struct sqt_process_state *process, enum sqt_open_kind kind, uint64_t open);
+void sqt_bound_met(struct sqt_process_state *process, const struct sqt_open_things *open);
 
 /* A duration that a record has in ticks, as ns; not below 0. */
 static inline int64_t
@@ -261,12 +290,12 @@ sqt_connect_outcome(uint32_t aux)
     return aux < sizeof(outcomes) / sizeof(*outcomes) ? outcomes[aux] : SQT_OUTCOME_ERROR;
 }
 
-#define SQT_SUBSCRIBERS 2 /* of one event, at most */
+#define SQT_SUBSCRIBERS 3 /* of one event, at most */
 
 struct sqt_model {
     struct sqt_consumer consumer;
-    sqt_handler *handlers[SQT_EVENTS][SQT_SUBSCRIBERS]; /* the first NULL ends them: most events mean little here */
-    struct sqt_process_state **processes;               /* by the origin's index */
+    sqt_handler *handlers[SQT_EVENTS][SQT_SUBSCRIBERS + 1]; /* NULL ends them: most events mean little here */
+    struct sqt_process_state **processes;                   /* by the origin's index */
     size_t count;
     struct sqt_model_room room;
     const struct sqt_origin *origin; /* of what is handed out */
@@ -280,16 +309,12 @@ void sqt_forward_begins(struct sqt_process_state *process, struct sqt_xact *xact
 void sqt_forward_ends(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 
 /* xacts.c */
-sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_context, sqt_xact_note, sqt_xact_denied, sqt_xact_asks_range,
-    sqt_xact_not_kept, sqt_xact_not_taken, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages, sqt_xact_written,
-    sqt_xact_lookup, sqt_xact_collapsed, sqt_xact_ready, sqt_xact_tunnelled, sqt_xact_server_read, sqt_xact_server_1xx,
-    sqt_xact_held, sqt_xact_neighbor, sqt_xact_neighbors_asked, sqt_xact_neighbors_done, sqt_xact_retried;
+sqt_handler sqt_xact_stages;
 void sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 /* Closes what a loss left without an end. */
 void sqt_xact_give_up(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);
 
 /* stage/tries.c */
-sqt_handler sqt_tries_begin;
 /* The try is over, another follows: its stages become failed_tries. */
 void sqt_tries_fail(const struct sqt_process_state *process, struct sqt_xact *xact);
 
@@ -306,8 +331,6 @@ void sqt_follow_leave(struct sqt_process_state *process, struct sqt_xact *xact, 
 void sqt_follow_drop(struct sqt_process_state *process, struct sqt_xact *xact);
 
 /* clients.c */
-sqt_handler sqt_client_accept, sqt_client_close, sqt_client_read, sqt_client_parsed, sqt_client_tls_begin,
-    sqt_client_tls_end, sqt_accept_put_off, sqt_accept_resumed;
 /* The trace has ended: hands out the accepts that are still put off. */
 void sqt_put_off_finish(struct sqt_process_state *process);
 void sqt_client_add(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);
@@ -315,7 +338,6 @@ void sqt_client_remove(struct sqt_xact *xact);
 void sqt_client_drop(struct sqt_process_state *process, struct sqt_client *client);
 
 /* swaps.c */
-sqt_handler sqt_swap_open, sqt_swap_opened, sqt_swap_ask, sqt_swap_done, sqt_swap_close, sqt_swap_closed;
 void sqt_swap_end(struct sqt_process_state *process, struct sqt_swap *swap, int64_t now, enum sqt_outcome outcome);
 
 /* blocks.c: the I/Os of a swap that are asked for and not completed, in the order of asking */
@@ -326,21 +348,15 @@ struct sqt_io *sqt_block_take(struct sqt_process_state *process, struct sqt_swap
 void sqt_block_unlink(struct sqt_process_state *process, struct sqt_io *io);
 
 /* servers.c */
-sqt_handler sqt_connect_begin, sqt_connect_end, sqt_connect_reused, sqt_tls_begin, sqt_tls_end, sqt_server_used,
-    sqt_server_close;
 void sqt_attempt_end(struct sqt_process_state *process, struct sqt_attempt *attempt, int64_t now,
                      enum sqt_outcome outcome);
 
-/* closed.c */
+/* thing/closed.c */
 /* The attempt has connected. */
 void sqt_conn_opens(struct sqt_process_state *process, const struct sqt_attempt *attempt, int64_t now);
 void sqt_conn_closes(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more);
 
-/* incidents.c */
-sqt_handler sqt_incident;
-
 /* loops.c */
-sqt_handler sqt_loop_wait, sqt_loop_work, sqt_loop_sampled;
 /* The group is off: the pass that is known last does not end with the next wait. */
 void sqt_loop_switched_off(struct sqt_process_state *process);
 /* Nanoseconds from the return of the poll until now, in the pass that is under way; SQT_MISSING if there is none, or if a
@@ -349,8 +365,7 @@ int64_t sqt_loop_since_poll(const struct sqt_process_state *process, int64_t now
 /* The main thread did that to a file from begin to end. */
 void sqt_loop_io(struct sqt_process_state *process, enum sqt_disk_op op, uint32_t dir, int64_t begin, int64_t end);
 
-/* diskops.c */
-sqt_handler sqt_diskop_begin, sqt_diskop_queued, sqt_diskop_end, sqt_diskop_late, sqt_unlink, sqt_unlinked;
+/* thing/diskops.c */
 /* The group is off: ends are not told any more. */
 void sqt_diskop_switched_off(struct sqt_process_state *process);
 /* A record of the store asks for an operation; one that is queued next is that. */
@@ -360,40 +375,16 @@ void sqt_diskop_told(struct sqt_process_state *process, const struct sqt_record 
 /* The main thread did that to the swap's file from begin to end, unless it is known to run elsewhere. */
 void sqt_diskop_inline(struct sqt_process_state *process, const struct sqt_swap *swap, enum sqt_disk_op op,
                        int64_t begin, int64_t end, int64_t size, enum sqt_outcome outcome);
-/* The trace has ended before the operation has. */
-void sqt_diskop_leave(struct sqt_process_state *process, struct sqt_diskop *op);
 
 /* stops.c */
-sqt_handler sqt_heartbeat_late;
 /* That pass is over, and was told. */
 void sqt_stops_pass(struct sqt_process_state *process, const struct sqt_loop_row *pass);
 /* The trace has ended. */
 void sqt_stops_finish(struct sqt_process_state *process);
 
-/* calls.c */
-sqt_handler sqt_calls_some, sqt_calls_told;
-
-/* samples.c */
-sqt_handler sqt_resource_sampled;
-
-/* digests.c */
-sqt_handler sqt_digest_look, sqt_digest_rebuilt, sqt_digest_rewritten, sqt_digest_ask, sqt_digest_fetched,
-    sqt_digest_server_read, sqt_digest_server_header, sqt_digest_server_done;
-void sqt_digest_end(struct sqt_process_state *process, struct sqt_digest *digest, int64_t now,
-                    enum sqt_digest_result result);
-
-/* waits/waits.c */
-sqt_handler sqt_helper_begin, sqt_helper_end, sqt_service_asked, sqt_service_admits, sqt_service_failed,
-    sqt_service_done, sqt_query_end;
+/* thing/waits.c */
 /* The trace has ended before the wait has. */
 void sqt_wait_cut_off(const struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);
-void sqt_wait_leave(struct sqt_process_state *process, struct sqt_wait *wait);
-
-/* losses.c */
-sqt_handler sqt_lost;
-
-/* steps.c */
-sqt_handler sqt_clock_step;
 
 /* notes.c: adds "NAME VALUE".  It is left out if it is malformed, or if there is a note of that name, or SQT_NOTES of them.  The
  * text must stay until the stream is closed. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * model.c - which event is whose, and the end of a trace.
+ * model.c - records go to those that listen to their events, and the end of a trace.
  */
 #include "base/memory.h"
 #include "model-internal.h"
@@ -43,108 +43,31 @@ model_setup(struct sqt_process_state *process, int64_t now, const struct sqt_rec
         process->consumer->setup(process->consumer->context, &row);
 }
 
-/* Who is called for an event, in this order.  For one of a transaction that is not here, and opens or closes stages in
- * events.def, it is sqt_xact_stages(). */
-static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
-    [SQT_EV_LOST] = {sqt_lost},
-    [SQT_EV_CLOCK_STEP] = {sqt_clock_step},
-    [SQT_EV_CONN_ACCEPT] = {sqt_client_accept},
-    [SQT_EV_CONN_CLOSE] = {sqt_client_close},
-    [SQT_EV_ACCEPT_PUT_OFF] = {sqt_accept_put_off},
-    [SQT_EV_ACCEPT_RESUMED] = {sqt_accept_resumed},
-    [SQT_EV_CLIENT_TLS_BEGIN] = {sqt_client_tls_begin},
-    [SQT_EV_CLIENT_TLS_END] = {sqt_client_tls_end},
-    [SQT_EV_CLIENT_READ] = {sqt_client_read},
-    [SQT_EV_REQUEST_PARSED] = {sqt_client_parsed},
-    [SQT_EV_XACT_BEGIN] = {sqt_xact_begin},
-    [SQT_EV_XACT_NAMED] = {sqt_xact_named},
-    [SQT_EV_TRACE_CONTEXT] = {sqt_xact_context},
-    [SQT_EV_NOTE] = {sqt_xact_note},
-    [SQT_EV_DENIED] = {sqt_xact_denied},
-    [SQT_EV_RANGE] = {sqt_xact_asks_range},
-    [SQT_EV_NOT_KEPT] = {sqt_xact_not_kept},
-    [SQT_EV_XACT_END] = {sqt_xact_end},
-    [SQT_EV_XACT_UNLOGGED] = {sqt_xact_unlogged},
-    [SQT_EV_LOOKUP_END] = {sqt_xact_lookup},
-    [SQT_EV_COLLAPSED] = {sqt_xact_collapsed},
-    [SQT_EV_REPLY_READY] = {sqt_xact_ready},
-    [SQT_EV_REPLY_WRITTEN] = {sqt_xact_written},
-    [SQT_EV_SERVER_READ] = {sqt_xact_server_read, sqt_digest_server_read},
-    [SQT_EV_SERVER_1XX] = {sqt_xact_server_1xx},
-    [SQT_EV_SERVER_HEADER] = {sqt_xact_stages, sqt_digest_server_header},
-    [SQT_EV_SERVER_DONE] = {sqt_xact_stages, sqt_digest_server_done},
-    [SQT_EV_NEIGHBORS_ASKED] = {sqt_xact_neighbors_asked},
-    [SQT_EV_NEIGHBOR_ANSWER] = {sqt_xact_neighbor},
-    [SQT_EV_NEIGHBORS_DONE] = {sqt_xact_neighbors_done},
-    [SQT_EV_RETRY] = {sqt_xact_retried, sqt_digest_server_done},
-    [SQT_EV_FORWARD_BEGIN] = {sqt_tries_begin},
-    [SQT_EV_SERVER_HELD] = {sqt_xact_held},
-    [SQT_EV_FORWARD_END] = {sqt_xact_stages, sqt_digest_server_done},
-    [SQT_EV_CONNECT_BEGIN] = {sqt_connect_begin},
-    [SQT_EV_CONNECT_END] = {sqt_connect_end},
-    [SQT_EV_CONNECT_REUSED] = {sqt_connect_reused},
-    [SQT_EV_TLS_BEGIN] = {sqt_tls_begin},
-    [SQT_EV_TLS_END] = {sqt_tls_end},
-    [SQT_EV_DISPATCH] = {sqt_server_used},
-    [SQT_EV_TUNNEL_BEGIN] = {sqt_server_used},
-    [SQT_EV_TUNNEL_END] = {sqt_xact_stages, sqt_xact_tunnelled},
-    [SQT_EV_SERVER_CLOSE] = {sqt_server_close},
-    [SQT_EV_FATAL] = {sqt_incident},
-    [SQT_EV_CHILD_STARTED] = {sqt_incident},
-    [SQT_EV_CHILD_DIED] = {sqt_incident},
-    [SQT_EV_SERVICE_STATE] = {sqt_incident},
-    [SQT_EV_PEER_PROBED] = {sqt_incident},
-    [SQT_EV_CONN_OVER_LIMIT] = {sqt_incident},
-    [SQT_EV_CLIENT_RESENT] = {sqt_incident},
-    [SQT_EV_LIST_READ] = {sqt_incident},
-    [SQT_EV_DIR_REBUILT] = {sqt_incident},
-    [SQT_EV_SWAP_LOGS_WRITTEN] = {sqt_incident},
-    [SQT_EV_HELPER_BEGIN] = {sqt_helper_begin},
-    [SQT_EV_HELPER_END] = {sqt_helper_end},
-    [SQT_EV_ADAPT_SERVICE] = {sqt_service_asked},
-    [SQT_EV_ADAPT_ADMITTED] = {sqt_service_admits},
-    [SQT_EV_ADAPT_FAILED] = {sqt_service_failed},
-    [SQT_EV_ADAPT_END] = {sqt_xact_stages, sqt_service_done},
-    [SQT_EV_QUERY_END] = {sqt_query_end},
-    [SQT_EV_WAIT_BEGIN] = {sqt_loop_wait},
-    [SQT_EV_WAIT_END] = {sqt_loop_work},
-    [SQT_EV_HEARTBEAT_LATE] = {sqt_heartbeat_late},
-    [SQT_EV_LOOP_SAMPLE] = {sqt_loop_sampled},
-    [SQT_EV_CALLS] = {sqt_calls_some},
-    [SQT_EV_CALLS_TOLD] = {sqt_calls_told},
-    [SQT_EV_SAMPLE] = {sqt_resource_sampled},
-    [SQT_EV_SWAPIN_OPEN] = {sqt_swap_open},
-    [SQT_EV_SWAPIN_OPENED] = {sqt_swap_opened},
-    [SQT_EV_SWAPIN_READ] = {sqt_swap_ask},
-    [SQT_EV_SWAPIN_READ_DONE] = {sqt_swap_done},
-    [SQT_EV_SWAPIN_CLOSE] = {sqt_swap_close},
-    [SQT_EV_SWAPIN_CLOSED] = {sqt_swap_closed},
-    [SQT_EV_SWAPOUT_OPEN] = {sqt_swap_open},
-    [SQT_EV_SWAPOUT_OPENED] = {sqt_swap_opened},
-    [SQT_EV_SWAPOUT_WRITE] = {sqt_swap_ask},
-    [SQT_EV_SWAPOUT_WRITTEN] = {sqt_swap_done},
-    [SQT_EV_SWAPOUT_CLOSE] = {sqt_swap_close},
-    [SQT_EV_SWAPOUT_CLOSED] = {sqt_swap_closed},
-    [SQT_EV_SWAP_REFUSED] = {sqt_xact_not_taken},
-    [SQT_EV_UNLINK] = {sqt_unlink},
-    [SQT_EV_UNLINKED] = {sqt_unlinked},
-    [SQT_EV_START] = {model_setup},
-    [SQT_EV_RECONFIGURE] = {reconfigured, model_setup},
-    [SQT_EV_ROTATE] = {model_setup},
-    [SQT_EV_STOP] = {model_setup},
-    [SQT_EV_DISKOP_BEGIN] = {sqt_diskop_begin},
-    [SQT_EV_DISKOP_QUEUED] = {sqt_diskop_queued},
-    [SQT_EV_DISKOP_END] = {sqt_diskop_end},
-    [SQT_EV_DISKOP_LATE] = {sqt_diskop_late},
-    [SQT_EV_DIGEST_KEY] = {sqt_digest_look},
-    [SQT_EV_DIGEST_LOOKUP] = {sqt_digest_look},
-    [SQT_EV_DIGEST_NONE] = {sqt_digest_look},
-    [SQT_EV_DIGEST_HIT] = {sqt_digest_ask},
-    [SQT_EV_DIGEST_REBUILD] = {sqt_digest_rebuilt},
-    [SQT_EV_DIGEST_REWRITE] = {sqt_digest_rewritten},
-    [SQT_EV_DIGEST_FETCH_BEGIN] = {sqt_digest_ask},
-    [SQT_EV_DIGEST_FETCH_END] = {sqt_digest_fetched},
+const struct sqt_thing_kind sqt_thing_setups = {
+    .events = (const struct sqt_subscription[]){{SQT_EV_START, model_setup},
+                                                {SQT_EV_RECONFIGURE, reconfigured},
+                                                {SQT_EV_RECONFIGURE, model_setup},
+                                                {SQT_EV_ROTATE, model_setup},
+                                                {SQT_EV_STOP, model_setup},
+                                                {0}}};
+
+static const struct sqt_thing_kind *const model_kinds[SQT_THING_COUNT] = {
+#define SQT_THING(name) [SQT_THING_##name] = &sqt_thing_##name,
+    SQT_THING_KINDS(SQT_THING)
+#undef SQT_THING
 };
+
+static void
+model_subscribe(struct sqt_model *model, const struct sqt_subscription *s)
+{
+    sqt_handler **const handlers = model->handlers[s->event];
+    unsigned i = 0;
+    while (handlers[i])
+        ++i;
+    if (i == SQT_SUBSCRIBERS)
+        abort(); /* SQT_SUBSCRIBERS is too few */
+    handlers[i] = s->handler;
+}
 
 struct sqt_model *
 sqt_model_new(const struct sqt_consumer *consumer)
@@ -152,10 +75,12 @@ sqt_model_new(const struct sqt_consumer *consumer)
     struct sqt_model *const model = sqt_zeroed(1, sizeof(*model));
     model->consumer = *consumer;
     model->room.left = SQT_MODEL_BYTES;
+    for (unsigned i = 0; i < SQT_THING_COUNT; ++i)
+        for (const struct sqt_subscription *s = model_kinds[i]->events; s && s->handler; ++s)
+            model_subscribe(model, s);
     for (unsigned i = 1; i < SQT_EVENTS; ++i) {
         const struct sqt_event_info *const event = &sqt_events[i];
-        memcpy(model->handlers[i], subscribers[i], sizeof(model->handlers[i]));
-        if (!subscribers[i][0] && event->id.kind == SQT_KIND_XACT && (event->opens | event->closes))
+        if (!model->handlers[i][0] && event->id.kind == SQT_KIND_XACT && (event->opens | event->closes))
             model->handlers[i][0] = sqt_xact_stages;
     }
     return model;
@@ -180,22 +105,17 @@ static void
 init_pools(struct sqt_process_state *process)
 {
     size_t *const left = &process->room->left;
-    sqt_pool_init(&process->xact_pool, sizeof(struct sqt_xact), left);
-    sqt_pool_init(&process->client_pool, sizeof(struct sqt_client), left);
-    sqt_pool_init(&process->swap_pool, sizeof(struct sqt_swap), left);
-    sqt_pool_init(&process->io_pool, sizeof(struct sqt_io), left);
-    sqt_pool_init(&process->attempt_pool, sizeof(struct sqt_attempt), left);
-    sqt_pool_init(&process->diskop_pool, sizeof(struct sqt_diskop), left);
-    sqt_pool_init(&process->digest_pool, sizeof(struct sqt_digest), left);
-    sqt_pool_init(&process->follow_pool, sizeof(struct sqt_follow), left);
+    for (unsigned i = 0; i < SQT_THING_COUNT; ++i) {
+        struct sqt_open_things *const open = &process->open[i];
+        open->kind = model_kinds[i];
+        open->ids.left = left;
+        if (open->kind->size)
+            sqt_pool_init(&open->pool, open->kind->size, left);
+    }
+    process->services.left = left;
     sqt_pool_init(&process->held_pool, sizeof(struct sqt_held), left);
     sqt_pool_init(&process->context_pool, sizeof(struct sqt_context), left);
     sqt_pool_init(&process->notes_pool, sizeof(struct sqt_notes), left);
-    sqt_pool_init(&process->wait_pool, sizeof(struct sqt_wait), left);
-    sqt_pool_init(&process->conn_pool, sizeof(struct sqt_server_conn), left);
-    process->xacts.left = process->clients.left = process->swaps.left = process->attempts.left = left;
-    process->diskops.left = process->digests.left = process->ios.left = left;
-    process->helpers.left = process->services.left = process->conns.left = left;
 }
 
 static struct sqt_process_state *
@@ -238,7 +158,7 @@ model_note_last(struct sqt_process_state *process, const struct sqt_run *run)
 void
 sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
 {
-    static sqt_handler *const none[SQT_SUBSCRIBERS] = {NULL};
+    static sqt_handler *const none[] = {NULL};
     model->run = run;
     for (size_t i = 0; i < run->logged_count; ++i) {
         model->origin = run->logged[i].origin;
@@ -262,9 +182,9 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
         /* The lines of two blocks may disagree by some nanoseconds where they meet. */
         if (at > process->now)
             process->now = at;
-        sqt_handler *const *const called = record->event < SQT_EVENTS ? model->handlers[record->event] : none;
-        for (unsigned s = 0; s < SQT_SUBSCRIBERS && called[s]; ++s)
-            called[s](process, process->now, record, (unsigned)more);
+        sqt_handler *const *called = record->event < SQT_EVENTS ? model->handlers[record->event] : none;
+        for (; *called; ++called)
+            (*called)(process, process->now, record, (unsigned)more);
         i += more;
     }
     model_note_last(process, run);
@@ -284,14 +204,14 @@ sqt_model_record(const struct sqt_model *model)
 
 /* ---- the end ---- */
 
-enum thing_kind { XACT, SWAP, ATTEMPT, DISKOP, DIGEST, WAIT };
 struct thing {
     int64_t begin;
     void *object;
     uint32_t order; /* among those of one begin */
-    unsigned kind : 3;
-    unsigned process : 29; /* the origin's index */
+    unsigned kind : 5;
+    unsigned process : 27; /* the origin's index */
 };
+SQT_ASSERT(SQT_THING_COUNT <= 1u << 5, "a kind of things fits");
 
 static int
 model_by_begin(const void *one, const void *two)
@@ -305,27 +225,23 @@ model_by_begin(const void *one, const void *two)
 static size_t
 collect(const struct sqt_process_state *process, struct thing *things, size_t count)
 {
-    const unsigned index = process->origin->index & ((1u << 29) - 1);
-    for (struct sqt_xact *x = process->xact_pool.first; x; x = x->pooled.next, ++count)
-        things[count] = (struct thing){x->begin, x, (uint32_t)count, XACT, index};
-    for (struct sqt_swap *s = process->swap_pool.first; s; s = s->pooled.next, ++count)
-        things[count] = (struct thing){s->begin, s, (uint32_t)count, SWAP, index};
-    for (struct sqt_attempt *a = process->attempt_pool.first; a; a = a->pooled.next, ++count)
-        things[count] = (struct thing){a->begin, a, (uint32_t)count, ATTEMPT, index};
-    for (struct sqt_diskop *o = process->diskop_pool.first; o; o = o->pooled.next, ++count)
-        things[count] = (struct thing){o->begin, o, (uint32_t)count, DISKOP, index};
-    for (struct sqt_digest *d = process->digest_pool.first; d; d = d->pooled.next, ++count)
-        things[count] = (struct thing){d->begin, d, (uint32_t)count, DIGEST, index};
-    for (struct sqt_wait *w = process->wait_pool.first; w; w = w->pooled.next, ++count)
-        things[count] = (struct thing){w->begin, w, (uint32_t)count, WAIT, index};
+    const unsigned index = process->origin->index & ((1u << 27) - 1);
+    for (unsigned i = 0; i < SQT_THING_COUNT; ++i) {
+        const struct sqt_open_things *const open = &process->open[i];
+        struct sqt_pooled *x = open->kind->leave ? open->pool.first : NULL;
+        for (; x; x = x->next, ++count)
+            things[count] = (struct thing){sqt_thing_begin(open->kind, x), x, (uint32_t)count, i, index};
+    }
     return count;
 }
 
 static size_t
 model_count_open(const struct sqt_process_state *process)
 {
-    return process->xact_pool.used + process->swap_pool.used + process->attempt_pool.used + process->diskop_pool.used +
-           process->digest_pool.used + process->wait_pool.used;
+    size_t count = 0;
+    for (unsigned i = 0; i < SQT_THING_COUNT; ++i)
+        count += process->open[i].kind->leave ? process->open[i].pool.used : 0;
+    return count;
 }
 
 /* Gives each of `count` processes, some of which may be NULL, a last word. */
@@ -361,25 +277,7 @@ model_close(struct sqt_model *model, struct sqt_process_state *const *processes,
     for (size_t i = 0; i < count; ++i) {
         struct sqt_process_state *const process = model->processes[things[i].process];
         model->origin = process->origin;
-        switch ((enum thing_kind)things[i].kind) {
-        case XACT:
-            sqt_xact_close(process, things[i].object, process->now, SQT_OUTCOME_UNFINISHED);
-            break;
-        case SWAP:
-            sqt_swap_end(process, things[i].object, process->now, SQT_OUTCOME_UNFINISHED);
-            break;
-        case ATTEMPT:
-            sqt_attempt_end(process, things[i].object, process->now, SQT_OUTCOME_UNFINISHED);
-            break;
-        case DISKOP:
-            sqt_diskop_leave(process, things[i].object);
-            break;
-        case DIGEST:
-            sqt_digest_end(process, things[i].object, process->now, SQT_DIGEST_RESULT_UNFINISHED);
-            break;
-        case WAIT:
-            sqt_wait_leave(process, things[i].object);
-        }
+        model_kinds[things[i].kind]->leave(process, things[i].object);
     }
     free(things);
 }
@@ -421,29 +319,14 @@ model_free_process(struct sqt_process_state *process)
 {
     if (!process)
         return;
-    sqt_idmap_free(&process->xacts);
-    sqt_idmap_free(&process->clients);
-    sqt_idmap_free(&process->swaps);
-    sqt_idmap_free(&process->attempts);
-    sqt_idmap_free(&process->diskops);
-    sqt_idmap_free(&process->digests);
-    sqt_idmap_free(&process->helpers);
+    for (unsigned i = 0; i < SQT_THING_COUNT; ++i) {
+        sqt_idmap_free(&process->open[i].ids);
+        sqt_pool_free(&process->open[i].pool);
+    }
     sqt_idmap_free(&process->services);
-    sqt_idmap_free(&process->conns);
-    sqt_idmap_free(&process->ios);
-    sqt_pool_free(&process->xact_pool);
-    sqt_pool_free(&process->client_pool);
-    sqt_pool_free(&process->swap_pool);
-    sqt_pool_free(&process->io_pool);
-    sqt_pool_free(&process->attempt_pool);
-    sqt_pool_free(&process->diskop_pool);
-    sqt_pool_free(&process->digest_pool);
-    sqt_pool_free(&process->follow_pool);
     sqt_pool_free(&process->held_pool);
     sqt_pool_free(&process->context_pool);
     sqt_pool_free(&process->notes_pool);
-    sqt_pool_free(&process->wait_pool);
-    sqt_pool_free(&process->conn_pool);
     free(process->loop.stops);
     free(process->put_off);
     free(process);
@@ -456,7 +339,7 @@ sqt_model_forget(struct sqt_model *model, const struct sqt_origin *origin)
     if (!at || !*at)
         return;
     for (size_t i = 0; i < model->count; ++i)
-        for (struct sqt_follow *f = model->processes[i] ? model->processes[i]->follow_pool.first : NULL; f;
+        for (struct sqt_follow *f = model->processes[i] ? model->processes[i]->follows.pool.first : NULL; f;
              f = f->pooled.next)
             if (f->origin == origin) {
                 f->origin = NULL;

@@ -631,6 +631,29 @@ struct sqt_charge {
     unsigned was;        /* recharge: what it was charged to before */
 };
 
+/* Kinds of things that are put together, and who else listens to events: each has a file, which defines sqt_thing_NAME, see
+ * model-internal.h.  Where several began at the same time, what the trace leaves open comes in this order. */
+#define SQT_THING_KINDS(X) \
+    X(xacts) \
+    X(clients) \
+    X(swaps) \
+    X(ios) \
+    X(attempts) \
+    X(diskops) \
+    X(digests) \
+    X(follows) \
+    X(waits) \
+    X(conns) \
+    X(tries) \
+    X(incidents) \
+    X(loops) \
+    X(stops) \
+    X(calls) \
+    X(samples) \
+    X(losses) \
+    X(steps) \
+    X(setups)
+
 /* What a consumer is told of.
  * charge:   the transaction's time from..until was charged; from its begin to its end without a gap
  * unlogged: the transaction is over and has no row

@@ -5,16 +5,12 @@
 #include "model-internal.h"
 
 void
-sqt_bound_met(struct sqt_process_state *process, enum sqt_open_kind kind, uint64_t open)
+sqt_bound_met(struct sqt_process_state *process, const struct sqt_open_things *open)
 {
-    static const char *const words[] = {
-#define SQT_OPEN(NAME, words) [SQT_OPEN_##NAME] = words,
-        SQT_OPEN_KINDS(SQT_OPEN)
-#undef SQT_OPEN
-    };
-    if (process->room->told[kind]++ || !process->consumer->bound)
+    if (process->room->told[open - process->open]++ || !process->consumer->bound)
         return;
-    const struct sqt_bound_row row = {.origin = process->origin, .at = process->now, .what = words[kind], .open = open};
+    const struct sqt_bound_row row = {
+        .origin = process->origin, .at = process->now, .what = open->kind->words, .open = open->pool.used};
     process->consumer->bound(process->consumer->context, &row);
 }
 
@@ -32,10 +28,10 @@ open_named_stage(unsigned stage)
 static void
 open_find_waits(struct sqt_process_state *process)
 {
-    for (struct sqt_xact *x = process->xact_pool.first; x; x = x->pooled.next)
+    for (struct sqt_xact *x = process->xacts.pool.first; x; x = x->pooled.next)
         x->asked = NULL;
-    for (const struct sqt_wait *w = process->wait_pool.first; w; w = w->pooled.next) {
-        struct sqt_xact *const x = w->xact ? sqt_idmap_get(&process->xacts, w->xact) : NULL;
+    for (const struct sqt_wait *w = process->waits.pool.first; w; w = w->pooled.next) {
+        struct sqt_xact *const x = w->xact ? sqt_idmap_get(&process->xacts.ids, w->xact) : NULL;
         if (x && !x->asked && w->stage == open_named_stage(sqt_spans_charged(&x->stages)))
             x->asked = w;
     }
@@ -64,7 +60,7 @@ sqt_model_open_requests(struct sqt_model *model, void (*tell)(void *context, con
         if (!process)
             continue;
         open_find_waits(process);
-        for (const struct sqt_xact *x = process->xact_pool.first; x; x = x->pooled.next) {
+        for (const struct sqt_xact *x = process->xacts.pool.first; x; x = x->pooled.next) {
             const struct sqt_open_request open = open_request(process, x);
             tell(context, &open);
         }
@@ -86,7 +82,7 @@ open_disk_call(const struct sqt_process_state *process, const struct sqt_swap **
     unsigned i = 0;
     while (i < sizeof(calls) / sizeof(*calls) && calls[i].event != process->last_event)
         ++i;
-    *of = i < sizeof(calls) / sizeof(*calls) ? sqt_idmap_get(&process->swaps, process->last_id) : NULL;
+    *of = i < sizeof(calls) / sizeof(*calls) ? sqt_idmap_get(&process->swaps.ids, process->last_id) : NULL;
     return *of && !((*of)->elsewhere >> calls[i].op & 1) ? calls[i].op : SQT_DISK_OTHER;
 }
 
@@ -114,18 +110,25 @@ sqt_model_open_loops(const struct sqt_model *model, void (*tell)(void *context, 
             .disk_call = call,
             .dir = swap ? swap->dir : UINT32_MAX,
             .xact = process->last_event < SQT_EVENTS && sqt_events[process->last_event].id.kind == SQT_KIND_XACT
-                        ? sqt_idmap_get(&process->xacts, process->last_id)
+                        ? sqt_idmap_get(&process->xacts.ids, process->last_id)
                         : NULL,
         };
         tell(context, &open);
     }
 }
 
-/* Whether one of the pool began in that time; the oldest come first. */
-#define OPEN_BEGAN(type, pool, at) \
-    for (const struct type *x = (pool).first; x && x->at < until; x = x->pooled.next) \
-        if (x->at >= since) \
+/* Whether one of them began in that time; the oldest come first. */
+static int
+open_some_began(const struct sqt_open_things *open, int64_t since, int64_t until)
+{
+    const struct sqt_pooled *x = open->kind->begin ? open->pool.first : NULL;
+    while (x && sqt_thing_begin(open->kind, x) < until) {
+        if (sqt_thing_begin(open->kind, x) >= since)
             return 1;
+        x = x->next;
+    }
+    return 0;
+}
 
 static int
 open_is_put_off(const struct sqt_process_state *process, int64_t since, int64_t until)
@@ -142,13 +145,9 @@ static int
 open_began(const struct sqt_process_state *process, int64_t since, int64_t until)
 {
     const struct sqt_loop_state *const loop = &process->loop;
-    OPEN_BEGAN(sqt_xact, process->xact_pool, begin)
-    OPEN_BEGAN(sqt_swap, process->swap_pool, begin)
-    OPEN_BEGAN(sqt_io, process->io_pool, asked)
-    OPEN_BEGAN(sqt_attempt, process->attempt_pool, begin)
-    OPEN_BEGAN(sqt_diskop, process->diskop_pool, begin)
-    OPEN_BEGAN(sqt_digest, process->digest_pool, begin)
-    OPEN_BEGAN(sqt_wait, process->wait_pool, begin)
+    for (unsigned i = 0; i < SQT_THING_COUNT; ++i)
+        if (open_some_began(&process->open[i], since, until))
+            return 1;
     return process->now < until || open_is_put_off(process, since, until) ||
            ((loop->waits || loop->works) && loop->row.begin >= since && loop->row.begin < until);
 }

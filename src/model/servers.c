@@ -20,9 +20,9 @@ sqt_attempt_end(struct sqt_process_state *process, struct sqt_attempt *attempt, 
     attempt->outcome = sqt_outcome_of(process, attempt->epoch, attempt->begin, outcome);
     if (process->consumer->connection)
         process->consumer->connection(process->consumer->context, attempt);
-    if (sqt_idmap_get(&process->attempts, attempt->conn) == attempt)
-        sqt_idmap_take(&process->attempts, attempt->conn);
-    sqt_pool_put(&process->attempt_pool, attempt);
+    if (sqt_idmap_get(&process->attempts.ids, attempt->conn) == attempt)
+        sqt_idmap_take(&process->attempts.ids, attempt->conn);
+    sqt_pool_put(&process->attempts.pool, attempt);
 }
 
 /* The version of IP, where the record says which server it is. */
@@ -50,11 +50,11 @@ servers_set(struct sqt_xact *xact, uint32_t server)
 static struct sqt_attempt *
 servers_add(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    while (sqt_pool_full(&process->attempt_pool) || sqt_idmap_full(&process->attempts)) {
-        sqt_bound_met(process, SQT_OPEN_ATTEMPT, process->attempt_pool.used);
-        sqt_attempt_end(process, process->attempt_pool.first, now, SQT_OUTCOME_LOST);
+    while (sqt_pool_full(&process->attempts.pool) || sqt_idmap_full(&process->attempts.ids)) {
+        sqt_bound_met(process, &process->attempts);
+        sqt_attempt_end(process, process->attempts.pool.first, now, SQT_OUTCOME_LOST);
     }
-    struct sqt_attempt *const attempt = sqt_pool_get(&process->attempt_pool);
+    struct sqt_attempt *const attempt = sqt_pool_get(&process->attempts.pool);
     attempt->origin = process->origin;
     attempt->conn = record->arg;
     attempt->xact = record->id;
@@ -72,31 +72,31 @@ servers_add(struct sqt_process_state *process, int64_t now, const struct sqt_rec
 static void
 servers_settle(struct sqt_process_state *process, uint64_t conn, int64_t now)
 {
-    struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts, conn);
+    struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts.ids, conn);
     if (attempt)
         sqt_attempt_end(process, attempt, now,
                         attempt->connected != SQT_MISSING && attempt->tls == SQT_MISSING ? SQT_OUTCOME_COMPLETE
                                                                                          : SQT_OUTCOME_ABORTED);
 }
 
-void
-sqt_connect_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+connect_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     sqt_xact_stages(process, now, record, more);
     servers_settle(process, record->arg, now);
     if (!(record->aux & PEER_KIND_SPARE))
-        servers_set(sqt_idmap_get(&process->xacts, record->id), servers_named(record, more));
-    sqt_idmap_put(&process->attempts, record->arg, servers_add(process, now, record, more));
+        servers_set(sqt_idmap_get(&process->xacts.ids, record->id), servers_named(record, more));
+    sqt_idmap_put(&process->attempts.ids, record->arg, servers_add(process, now, record, more));
 }
 
-void
-sqt_connect_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+connect_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     sqt_xact_stages(process, now, record, more);
-    struct sqt_xact *const xact = sqt_idmap_get(&process->xacts, record->id);
+    struct sqt_xact *const xact = sqt_idmap_get(&process->xacts.ids, record->id);
     if (xact && record->aux == SQT_CONNECT_OK)
         xact->reused = 0;
-    struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts, record->arg);
+    struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts.ids, record->arg);
     if (!attempt)
         return;
     if (record->aux == SQT_CONNECT_OK) {
@@ -112,36 +112,36 @@ sqt_connect_end(struct sqt_process_state *process, int64_t now, const struct sqt
     sqt_attempt_end(process, attempt, now, sqt_connect_outcome(record->aux));
 }
 
-void
-sqt_tls_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+tls_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     sqt_xact_stages(process, now, record, more);
-    struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts, record->arg);
+    struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts.ids, record->arg);
     if (attempt)
         attempt->tls = now;
 }
 
-void
-sqt_tls_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+tls_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     sqt_xact_stages(process, now, record, more);
-    struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts, record->arg);
+    struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts.ids, record->arg);
     if (attempt)
         sqt_attempt_end(process, attempt, now, sqt_connect_outcome(record->aux));
 }
 
 /* The connection is put to use. */
-void
-sqt_server_used(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+server_used(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     sqt_xact_stages(process, now, record, more);
     servers_settle(process, record->arg, now);
 }
 
-void
-sqt_connect_reused(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+connect_reused(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_xact *const xact = sqt_idmap_get(&process->xacts, record->id);
+    struct sqt_xact *const xact = sqt_idmap_get(&process->xacts.ids, record->id);
     if (xact)
         xact->reused = 1;
     servers_set(xact, servers_named(record, more));
@@ -152,9 +152,30 @@ sqt_connect_reused(struct sqt_process_state *process, int64_t now, const struct 
 
 /* An attempt that is still open when its connection is closed was given up without a word; one that connected was
  * not wanted any more. */
-void
-sqt_server_close(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+server_close(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     servers_settle(process, record->id, now);
     sqt_conn_closes(process, now, record, more);
 }
+
+static void
+attempts_leave(struct sqt_process_state *process, void *thing)
+{
+    sqt_attempt_end(process, thing, process->now, SQT_OUTCOME_UNFINISHED);
+}
+
+const struct sqt_thing_kind sqt_thing_attempts = {
+    .words = "connection attempts",
+    .size = sizeof(struct sqt_attempt),
+    .begin = offsetof(struct sqt_attempt, begin),
+    .leave = attempts_leave,
+    .events = (const struct sqt_subscription[]){{SQT_EV_CONNECT_BEGIN, connect_begin},
+                                                {SQT_EV_CONNECT_END, connect_end},
+                                                {SQT_EV_CONNECT_REUSED, connect_reused},
+                                                {SQT_EV_TLS_BEGIN, tls_begin},
+                                                {SQT_EV_TLS_END, tls_end},
+                                                {SQT_EV_DISPATCH, server_used},
+                                                {SQT_EV_TUNNEL_BEGIN, server_used},
+                                                {SQT_EV_SERVER_CLOSE, server_close},
+                                                {0}}};

@@ -136,8 +136,8 @@ sqt_stops_pass(struct sqt_process_state *process, const struct sqt_loop_row *pas
         judge_all(process, process->loop.stops);
 }
 
-void
-sqt_heartbeat_late(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+heartbeat_late(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now;
     if (!process->consumer->stop || sqt_stepped_since(process, sqt_line_ns(&process->line, record->id)))
@@ -157,3 +157,6 @@ sqt_stops_finish(struct sqt_process_state *process)
     if (process->loop.stops)
         judge_all(process, process->loop.stops);
 }
+
+const struct sqt_thing_kind sqt_thing_stops = {
+    .events = (const struct sqt_subscription[]){{SQT_EV_HEARTBEAT_LATE, heartbeat_late}, {0}}};

@@ -16,7 +16,7 @@
 static inline struct sqt_swap *
 swaps_find(const struct sqt_process_state *process, uint64_t sio)
 {
-    return sqt_idmap_get(&process->swaps, sio);
+    return sqt_idmap_get(&process->swaps.ids, sio);
 }
 
 struct sqt_xact *
@@ -45,17 +45,17 @@ reader_closes(struct sqt_process_state *process, const struct sqt_swap *swap, in
     }
 }
 
-void
-sqt_swap_open(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+swap_open(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_swap *const old = swaps_find(process, record->id);
     if (old)
         sqt_swap_end(process, old, now, SQT_OUTCOME_ABORTED);
-    while (sqt_pool_full(&process->swap_pool) || sqt_idmap_full(&process->swaps)) {
-        sqt_bound_met(process, SQT_OPEN_SWAP, process->swap_pool.used);
-        sqt_swap_end(process, process->swap_pool.first, now, SQT_OUTCOME_LOST);
+    while (sqt_pool_full(&process->swaps.pool) || sqt_idmap_full(&process->swaps.ids)) {
+        sqt_bound_met(process, &process->swaps);
+        sqt_swap_end(process, process->swaps.pool.first, now, SQT_OUTCOME_LOST);
     }
-    struct sqt_swap *const swap = sqt_pool_get(&process->swap_pool);
+    struct sqt_swap *const swap = sqt_pool_get(&process->swaps.pool);
     swap->origin = process->origin;
     swap->sio = record->id;
     swap->xact = record->arg;
@@ -73,10 +73,10 @@ sqt_swap_open(struct sqt_process_state *process, int64_t now, const struct sqt_r
         swap->file = record[1].arg;
         swap->update = record[1].aux & 1;
     }
-    sqt_idmap_put(&process->swaps, swap->sio, swap);
+    sqt_idmap_put(&process->swaps.ids, swap->sio, swap);
     sqt_diskop_asked(process, swap, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, now);
     struct sqt_xact *const reader =
-        swap->out || swap->update || !swap->xact ? NULL : sqt_idmap_get(&process->xacts, swap->xact);
+        swap->out || swap->update || !swap->xact ? NULL : sqt_idmap_get(&process->xacts.ids, swap->xact);
     if (reader) {
         swap->reader = reader;
         swap->reader_serial = reader->pooled.serial;
@@ -86,8 +86,8 @@ sqt_swap_open(struct sqt_process_state *process, int64_t now, const struct sqt_r
     }
 }
 
-void
-sqt_swap_opened(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+swap_opened(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_swap *const swap = swaps_find(process, record->id);
     sqt_diskop_told(process, record, more);
@@ -112,28 +112,28 @@ end_io(struct sqt_process_state *process, struct sqt_io *io, int64_t now)
     sqt_spans_close(&swap->phases, io->index ? PHASE(REST) : PHASE(FIRST));
     if (!swap->out)
         reader_closes(process, swap, now, 1u << io->stage);
-    sqt_pool_put(&process->io_pool, io);
+    sqt_pool_put(&process->ios.pool, io);
 }
 
 /* The oldest I/O of all has lost its end, and so has its swap. */
 static void
 lose_oldest(struct sqt_process_state *process, int64_t now)
 {
-    struct sqt_io *const io = process->io_pool.first;
-    sqt_bound_met(process, SQT_OPEN_IO, process->io_pool.used);
+    struct sqt_io *const io = process->ios.pool.first;
+    sqt_bound_met(process, &process->ios);
     io->swap->failure = SQT_OUTCOME_LOST;
     sqt_block_unlink(process, io);
     end_io(process, io, now);
 }
 
-void
-sqt_swap_ask(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+swap_ask(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_swap *const swap = swaps_find(process, record->id);
     if (!swap)
         return;
     sqt_diskop_asked(process, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, now);
-    while (sqt_pool_full(&process->io_pool))
+    while (sqt_pool_full(&process->ios.pool))
         lose_oldest(process, now);
     struct sqt_io *const io = sqt_block_ask(process, swap, record->arg);
     if (more && record[1].event == SQT_EV_PART_SLOT)
@@ -194,8 +194,8 @@ reader_waited(struct sqt_xact *reader, const struct sqt_io *io)
     reader->read_parts[SQT_IO_NOTICE] = sqt_sum(reader->read_parts[SQT_IO_NOTICE], io->notice);
 }
 
-void
-sqt_swap_done(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+swap_done(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     sqt_diskop_told(process, record, more);
     struct sqt_swap *const swap = swaps_find(process, record->id);
@@ -243,8 +243,8 @@ sqt_swap_done(struct sqt_process_state *process, int64_t now, const struct sqt_r
     }
 }
 
-void
-sqt_swap_close(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+swap_close(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_swap *const swap = swaps_find(process, record->id);
@@ -258,8 +258,8 @@ sqt_swap_close(struct sqt_process_state *process, int64_t now, const struct sqt_
         swap->outcome = SQT_OUTCOME_ABORTED;
 }
 
-void
-sqt_swap_closed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+swap_closed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     sqt_diskop_told(process, record, more);
     struct sqt_swap *const swap = swaps_find(process, record->id);
@@ -292,6 +292,31 @@ sqt_swap_end(struct sqt_process_state *process, struct sqt_swap *swap, int64_t n
         end_io(process, io, now);
     }
     if (swaps_find(process, swap->sio) == swap)
-        sqt_idmap_take(&process->swaps, swap->sio);
-    sqt_pool_put(&process->swap_pool, swap);
+        sqt_idmap_take(&process->swaps.ids, swap->sio);
+    sqt_pool_put(&process->swaps.pool, swap);
 }
+
+static void
+swaps_leave(struct sqt_process_state *process, void *thing)
+{
+    sqt_swap_end(process, thing, process->now, SQT_OUTCOME_UNFINISHED);
+}
+
+const struct sqt_thing_kind sqt_thing_swaps = {
+    .words = "swaps",
+    .size = sizeof(struct sqt_swap),
+    .begin = offsetof(struct sqt_swap, begin),
+    .leave = swaps_leave,
+    .events = (const struct sqt_subscription[]){{SQT_EV_SWAPIN_OPEN, swap_open},
+                                                {SQT_EV_SWAPIN_OPENED, swap_opened},
+                                                {SQT_EV_SWAPIN_READ, swap_ask},
+                                                {SQT_EV_SWAPIN_READ_DONE, swap_done},
+                                                {SQT_EV_SWAPIN_CLOSE, swap_close},
+                                                {SQT_EV_SWAPIN_CLOSED, swap_closed},
+                                                {SQT_EV_SWAPOUT_OPEN, swap_open},
+                                                {SQT_EV_SWAPOUT_OPENED, swap_opened},
+                                                {SQT_EV_SWAPOUT_WRITE, swap_ask},
+                                                {SQT_EV_SWAPOUT_WRITTEN, swap_done},
+                                                {SQT_EV_SWAPOUT_CLOSE, swap_close},
+                                                {SQT_EV_SWAPOUT_CLOSED, swap_closed},
+                                                {0}}};

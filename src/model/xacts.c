@@ -22,7 +22,7 @@
 static inline struct sqt_xact *
 xacts_find(const struct sqt_process_state *process, uint64_t id)
 {
-    return sqt_idmap_get(&process->xacts, id);
+    return sqt_idmap_get(&process->xacts.ids, id);
 }
 
 /* Whether a transaction that is not here began before the part of the trace that is read.  Ids grow. */
@@ -44,7 +44,7 @@ xacts_enter(struct sqt_process_state *process, struct sqt_xact *xact, int64_t no
     xact->older = other;
     if (other)
         other->newer = xact;
-    sqt_idmap_put(&process->xacts, xact->id, xact);
+    sqt_idmap_put(&process->xacts.ids, xact->id, xact);
 }
 
 static void
@@ -53,9 +53,9 @@ xacts_leave(struct sqt_process_state *process, struct sqt_xact *xact)
     if (xact->newer)
         xact->newer->older = xact->older;
     else if (xact->older)
-        sqt_idmap_put(&process->xacts, xact->id, xact->older);
+        sqt_idmap_put(&process->xacts.ids, xact->id, xact->older);
     else
-        sqt_idmap_take(&process->xacts, xact->id);
+        sqt_idmap_take(&process->xacts.ids, xact->id);
     if (xact->older)
         xact->older->newer = xact->newer;
     xact->older = xact->newer = NULL;
@@ -64,7 +64,7 @@ xacts_leave(struct sqt_process_state *process, struct sqt_xact *xact)
 static struct sqt_xact *
 xacts_make(struct sqt_process_state *process, uint64_t id, int64_t begin)
 {
-    struct sqt_xact *const xact = sqt_pool_get(&process->xact_pool);
+    struct sqt_xact *const xact = sqt_pool_get(&process->xacts.pool);
     process->first_xact = process->first_xact ? process->first_xact : id;
     xact->origin = process->origin;
     xact->id = id;
@@ -93,13 +93,13 @@ xacts_make(struct sqt_process_state *process, uint64_t id, int64_t begin)
     return xact;
 }
 
-void
-sqt_xact_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    while (sqt_pool_full(&process->xact_pool) || sqt_idmap_full(&process->xacts)) {
-        sqt_bound_met(process, SQT_OPEN_XACT, process->xact_pool.used);
-        sqt_xact_give_up(process, process->xact_pool.first, now);
+    while (sqt_pool_full(&process->xacts.pool) || sqt_idmap_full(&process->xacts.ids)) {
+        sqt_bound_met(process, &process->xacts);
+        sqt_xact_give_up(process, process->xacts.pool.first, now);
     }
     struct sqt_xact *const xact = xacts_make(process, record->id, now);
     xact->conn = record->arg;
@@ -107,8 +107,8 @@ sqt_xact_begin(struct sqt_process_state *process, int64_t now, const struct sqt_
     sqt_client_add(process, xact, now);
 }
 
-void
-sqt_xact_named(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_named(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->arg);
@@ -122,8 +122,8 @@ sqt_xact_named(struct sqt_process_state *process, int64_t now, const struct sqt_
 }
 
 /* What is all zeroes is no id. */
-void
-sqt_xact_context(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_context(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -143,8 +143,8 @@ sqt_xact_context(struct sqt_process_state *process, int64_t now, const struct sq
     *sqt_put_hex(c->parent_text, c->parent) = '\0';
 }
 
-void
-sqt_xact_note(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_note(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now;
     (void)more;
@@ -158,8 +158,8 @@ sqt_xact_note(struct sqt_process_state *process, int64_t now, const struct sqt_r
         sqt_notes_add(xact->notes, text);
 }
 
-void
-sqt_xact_denied(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_denied(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now;
     (void)more;
@@ -168,8 +168,8 @@ sqt_xact_denied(struct sqt_process_state *process, int64_t now, const struct sqt
         xact->denied_by = (uint32_t)record->arg;
 }
 
-void
-sqt_xact_asks_range(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_asks_range(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now;
     (void)more;
@@ -180,8 +180,8 @@ sqt_xact_asks_range(struct sqt_process_state *process, int64_t now, const struct
     xact->range_open = record->aux & 1;
 }
 
-void
-sqt_xact_not_taken(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_not_taken(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now;
     (void)more;
@@ -190,8 +190,8 @@ sqt_xact_not_taken(struct sqt_process_state *process, int64_t now, const struct 
         xact->not_taken = 1;
 }
 
-void
-sqt_xact_not_kept(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_not_kept(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now;
     (void)more;
@@ -233,8 +233,8 @@ sqt_xact_stages(struct sqt_process_state *process, int64_t now, const struct sqt
         sqt_forward_ends(process, xact, now, record->aux ? SQT_OUTCOME_ERROR : SQT_OUTCOME_COMPLETE);
 }
 
-void
-sqt_xact_lookup(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_lookup(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -246,8 +246,8 @@ sqt_xact_lookup(struct sqt_process_state *process, int64_t now, const struct sqt
         xact->object = record->arg;
 }
 
-void
-sqt_xact_ready(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_ready(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -259,8 +259,8 @@ sqt_xact_ready(struct sqt_process_state *process, int64_t now, const struct sqt_
 }
 
 /* The tunnel is closed. */
-void
-sqt_xact_tunnelled(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_tunnelled(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -283,8 +283,8 @@ sqt_xact_tunnelled(struct sqt_process_state *process, int64_t now, const struct 
         }
 }
 
-void
-sqt_xact_collapsed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_collapsed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -295,8 +295,8 @@ sqt_xact_collapsed(struct sqt_process_state *process, int64_t now, const struct 
     sqt_follow_begin(process, xact, now, record->arg, record->aux);
 }
 
-void
-sqt_xact_held(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_held(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -309,8 +309,8 @@ sqt_xact_held(struct sqt_process_state *process, int64_t now, const struct sqt_r
     sqt_spans_open(&xact->stages, HELD);
 }
 
-void
-sqt_xact_neighbor(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_neighbor(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now, (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -322,8 +322,8 @@ sqt_xact_neighbor(struct sqt_process_state *process, int64_t now, const struct s
     ++xact->neighbors_heard_count;
 }
 
-void
-sqt_xact_neighbors_asked(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_neighbors_asked(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now, (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -332,8 +332,8 @@ sqt_xact_neighbors_asked(struct sqt_process_state *process, int64_t now, const s
 }
 
 /* Who answered last is not whom it waited for, if the others never did. */
-void
-sqt_xact_neighbors_done(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_neighbors_done(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now, (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -344,8 +344,8 @@ sqt_xact_neighbors_done(struct sqt_process_state *process, int64_t now, const st
     xact->neighbors_missing = missing < 0 ? 0 : missing < INT32_MAX ? (int32_t)missing : INT32_MAX;
 }
 
-void
-sqt_xact_retried(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_retried(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -356,8 +356,8 @@ sqt_xact_retried(struct sqt_process_state *process, int64_t now, const struct sq
     sqt_tries_fail(process, xact);
 }
 
-void
-sqt_xact_written(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_written(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -368,8 +368,8 @@ sqt_xact_written(struct sqt_process_state *process, int64_t now, const struct sq
         xact->first_byte = now;
 }
 
-void
-sqt_xact_server_read(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_server_read(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -396,8 +396,8 @@ sqt_xact_server_read(struct sqt_process_state *process, int64_t now, const struc
 
 /* An interim response with nothing behind it: the final one has not begun, so what was charged to server_reply since
  * it opened goes back to what was open before. */
-void
-sqt_xact_server_1xx(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_server_1xx(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -464,12 +464,12 @@ sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t
     xacts_drop_parts(process, xact);
     xacts_leave(process, xact);
     sqt_client_remove(xact);
-    sqt_pool_put(&process->xact_pool, xact);
+    sqt_pool_put(&process->xacts.pool, xact);
 }
 
 /* It has no line in access.log, and no row. */
-void
-sqt_xact_unlogged(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_unlogged(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
@@ -482,7 +482,7 @@ sqt_xact_unlogged(struct sqt_process_state *process, int64_t now, const struct s
     xacts_drop_parts(process, xact);
     xacts_leave(process, xact);
     sqt_client_remove(xact);
-    sqt_pool_put(&process->xact_pool, xact);
+    sqt_pool_put(&process->xacts.pool, xact);
 }
 
 void
@@ -528,8 +528,8 @@ take_end(struct sqt_xact *xact, const struct sqt_record *record, unsigned more)
                                                    : xact->handshake;
 }
 
-void
-sqt_xact_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+xact_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_xact *xact = xacts_find(process, record->id);
     if (!xact) {
@@ -541,8 +541,44 @@ sqt_xact_end(struct sqt_process_state *process, int64_t now, const struct sqt_re
         xact->end = now;
         xact->outcome = SQT_OUTCOME_LOST;
         xacts_hand_out(process, xact);
-        sqt_pool_put(&process->xact_pool, xact);
+        sqt_pool_put(&process->xacts.pool, xact);
         return;
     }
     sqt_xact_close(process, xact, now, take_end(xact, record, more));
 }
+
+static void
+xacts_stay_open(struct sqt_process_state *process, void *thing)
+{
+    sqt_xact_close(process, thing, process->now, SQT_OUTCOME_UNFINISHED);
+}
+
+const struct sqt_thing_kind sqt_thing_xacts = {
+    .words = "transactions",
+    .size = sizeof(struct sqt_xact),
+    .begin = offsetof(struct sqt_xact, begin),
+    .leave = xacts_stay_open,
+    .events = (const struct sqt_subscription[]){{SQT_EV_XACT_BEGIN, xact_begin},
+                                                {SQT_EV_XACT_NAMED, xact_named},
+                                                {SQT_EV_TRACE_CONTEXT, xact_context},
+                                                {SQT_EV_NOTE, xact_note},
+                                                {SQT_EV_DENIED, xact_denied},
+                                                {SQT_EV_RANGE, xact_asks_range},
+                                                {SQT_EV_NOT_KEPT, xact_not_kept},
+                                                {SQT_EV_XACT_END, xact_end},
+                                                {SQT_EV_XACT_UNLOGGED, xact_unlogged},
+                                                {SQT_EV_LOOKUP_END, xact_lookup},
+                                                {SQT_EV_COLLAPSED, xact_collapsed},
+                                                {SQT_EV_REPLY_READY, xact_ready},
+                                                {SQT_EV_REPLY_WRITTEN, xact_written},
+                                                {SQT_EV_SERVER_READ, xact_server_read},
+                                                {SQT_EV_SERVER_1XX, xact_server_1xx},
+                                                {SQT_EV_NEIGHBORS_ASKED, xact_neighbors_asked},
+                                                {SQT_EV_NEIGHBOR_ANSWER, xact_neighbor},
+                                                {SQT_EV_NEIGHBORS_DONE, xact_neighbors_done},
+                                                {SQT_EV_RETRY, xact_retried},
+                                                {SQT_EV_SERVER_HELD, xact_held},
+                                                {SQT_EV_TUNNEL_END, sqt_xact_stages},
+                                                {SQT_EV_TUNNEL_END, xact_tunnelled},
+                                                {SQT_EV_SWAP_REFUSED, xact_not_taken},
+                                                {0}}};

@@ -48,5 +48,8 @@ sqt_tally_main(const struct sqt_table *table)
     for (unsigned i = 0; i < sizeof(mains) / sizeof(*mains); ++i)
         if (strcmp(sqt_tables[mains[i].table].name, table->name) == 0)
             return mains[i].column;
-    return table->column_count;
+    unsigned total = 0;
+    while (total < table->column_count && strcmp(table->columns[total].name, "total_ns") != 0)
+        ++total;
+    return total;
 }

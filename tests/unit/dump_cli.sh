@@ -46,7 +46,7 @@ fails 2 "--table and --figure exclude each other" --table=swaps --figure=block-c
 fails 2 "unknown figure 'stages'; did you mean miss-stages, hit-stages or leader-stages?" --figure=stages story
 fails 2 "unknown figure 'disk-utilisation'; did you mean disk-utilization?" --figure=disk-utilisation story
 fails 2 "unknown figure 'xyzzy'; --list shows them" --figure=xyzzy story
-followed="requests, events, swaps, ios, diskops, connections, closes, loops, samples, digests, losses, clock_steps, incidents, waits, findings"
+followed=$(sed -n 's/^SQT_TABLE([a-z_]*, "\([a-z_]*\)", THINGS,.*/\1, /p' "$SQT_SOURCE/src/row/tables.def" | tr -d '\n')findings
 fails 2 "--follow: the rows of summary are made of the whole trace; these tables have rows that end: $followed" \
     --follow --table=summary story
 fails 2 "--figure does not go with --follow" --follow --figure=load story

@@ -21,8 +21,8 @@ DUMP = os.path.join(TOOLS, "sqtrace-dump")
 SAMPLE = os.path.join(SOURCE, "doc", "sample")
 KIDS = os.path.join(SOURCE, "tests", "golden", "kids")
 IDENTITY = ["host", "service", "ring", "kid", "row", "time_ns"]
-THINGS = ("requests", "events", "swaps", "ios", "diskops", "connections", "closes", "loops", "samples", "digests", "losses",
-          "clock_steps", "incidents", "waits")
+with open(os.path.join(SOURCE, "src", "row", "tables.def"), encoding="utf-8") as declared:
+    THINGS = tuple(re.findall(r'^SQT_TABLE\(\w+, "(\w+)", THINGS,', declared.read(), re.M))
 WALL_NS = 1000000  # the two count from different anchors of the clock
 MEETING_NS = 10  # records of two segments may have times that differ so much, where their blocks meet
 done = 0

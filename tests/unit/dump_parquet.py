@@ -19,8 +19,9 @@ from pypi import READERS, VENV, available, enter, run  # noqa: E402
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP = os.path.join(TOOLS, "sqtrace-dump")
 SAMPLE = os.path.join(SOURCE, "doc", "sample")
-THINGS = ("requests", "swaps", "ios", "diskops", "connections", "closes", "loops", "samples",
-          "digests", "losses", "clock_steps", "incidents", "waits", "finding_minutes")
+with open(os.path.join(SOURCE, "src", "row", "tables.def"), encoding="utf-8") as declared:
+    THINGS = tuple(t for t in re.findall(r'^SQT_TABLE\(\w+, "(\w+)", THINGS,', declared.read(), re.M) if t != "events") + (
+        "finding_minutes",)
 MANY = 1500  # processes: more files than the budget of memory has room for, and too many for slow readers
 SUMMED = ("summary", "stalls")
 IDENTITY = ("host", "service", "ring", "kid", "row", "time_ns")

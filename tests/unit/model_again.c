@@ -2,22 +2,10 @@
  *
  * model_again.c - table `findings`: work that is done more than once, though each time is quick.
  */
-#include "model_found.h"
+#include "model_tenths.h"
 
 enum { PARENT = 1, ORIGIN_1, ORIGIN_2 };
 enum { STORE_ID = 6 };
-
-/* Requests begin ten times a second. */
-static int64_t now;
-
-static uint64_t
-begin(void)
-{
-    const uint64_t xact = 100 + number++;
-    now = (int64_t)number * 100 * MS;
-    begin_xact(now, xact, 7);
-    return xact;
-}
 
 static void
 end(uint64_t xact, uint32_t tag, uint32_t status, uint64_t object, uint32_t miss)

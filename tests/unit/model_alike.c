@@ -3,23 +3,11 @@
  * model_alike.c - table `findings`: servers that refuse alike, or whose kept connections are dead; connections that never come
  * about; what slow answers have in common; what a helper is asked for; and a clock that is set.
  */
-#include "model_found.h"
+#include "model_tenths.h"
 
 #define SECOND (1000 * MS)
 enum { PARENT = 1, ORIGIN_1, ORIGIN_2, ORIGIN_3 };
 enum { AUTH, GROUPS, NEGOTIATE = 7 };
-
-static int64_t now;
-
-/* Ten requests a second. */
-static uint64_t
-begin(void)
-{
-    const uint64_t xact = 100 + number++;
-    now = (int64_t)number * 100 * MS;
-    begin_xact(now, xact, 7);
-    return xact;
-}
 
 static void
 end(uint64_t xact, uint32_t status, uint32_t flags)
@@ -58,17 +46,6 @@ unanswered(uint32_t server, int64_t took)
     now += took;
     end(xact, 504, SQT_XACT_ERROR_PAGE | SQT_XACT_ABORTED);
     number += (unsigned)(took / (100 * MS));
-}
-
-static unsigned
-row_of(const char *cause)
-{
-    unsigned row = 0;
-    find();
-    now = 0;
-    while (row < found_count && strcmp(TEXT(row, cause), cause) != 0)
-        ++row;
-    return row;
 }
 
 static int

@@ -2,7 +2,7 @@
  *
  * model_failures.c - table `findings`: requests that got an error page, and what they failed at.
  */
-#include "model_found.h"
+#include "model_tenths.h"
 
 #include <errno.h>
 
@@ -10,18 +10,7 @@ enum { OTHER, PARENT, ORIGIN_1, ORIGIN_2, ORIGIN_3, ORIGIN_4 };
 enum { AUTH, GROUPS, NAME_SERVER };
 enum { GET = 1, POST, PURGE, CONNECT };
 
-/* Requests begin ten times a second, and take a millisecond. */
-static int64_t now;
-
-static uint64_t
-begin(void)
-{
-    const uint64_t xact = 100 + number++;
-    now = (int64_t)number * 100 * MS;
-    begin_xact(now, xact, 7);
-    return xact;
-}
-
+/* Requests take a millisecond. */
 static void
 end(uint64_t xact, uint32_t status, uint32_t flags)
 {

@@ -3,25 +3,13 @@
  * model_kinds.c - table `findings`: harm before a request begins, answers that no working server gives, errors of one method,
  * what is fetched again as it was, and whose wait it is where no single name stands out.
  */
-#include "model_found.h"
+#include "model_tenths.h"
 
 #define SECOND (1000 * MS)
 enum { ORIGIN_1 = 2, ORIGIN_2, ORIGIN_3, ORIGIN_4, FTP_SERVER };
 enum { HTTP_PORT = 1, FTP_PORT = 3 };
 enum { GET = 1, POST, PURGE };
 enum { A_CALL = 4, ACCEPTS = 6 };
-
-static int64_t now;
-
-/* Ten requests a second. */
-static uint64_t
-begin(void)
-{
-    const uint64_t xact = 100 + number++;
-    now = (int64_t)number * 100 * MS;
-    begin_xact(now, xact, 7);
-    return xact;
-}
 
 static void
 end(uint64_t xact, uint32_t tag, uint32_t status, uint64_t bytes, uint64_t object)
@@ -42,17 +30,6 @@ answered(uint32_t server, uint32_t method, uint32_t status)
     PUT(now, CONNECT_REUSED, xact, 50, 1);
     PART(PART_SERVER, 0, 0, server);
     end(xact, MISS, status, 1000, number);
-}
-
-static unsigned
-row_of(const char *cause)
-{
-    unsigned row = 0;
-    find();
-    now = 0;
-    while (row < found_count && strcmp(TEXT(row, cause), cause) != 0)
-        ++row;
-    return row;
 }
 
 static void

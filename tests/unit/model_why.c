@@ -2,23 +2,11 @@
  *
  * model_why.c - table `findings`: what is known of connections, of children of helpers and of cache.log, beside the rules.
  */
-#include "model_found.h"
+#include "model_tenths.h"
 
 #define SECOND (1000 * MS)
 enum { PARENT = 1, ORIGIN_1, ORIGIN_2, ORIGIN_3 };
 enum { REWRITER = 5, CACHE_LOG = 5 };
-
-static int64_t now;
-
-/* Ten requests a second. */
-static uint64_t
-begin(void)
-{
-    const uint64_t xact = 100 + number++;
-    now = (int64_t)number * 100 * MS;
-    begin_xact(now, xact, 7);
-    return xact;
-}
 
 static void
 tries(uint64_t xact, uint64_t conn, uint32_t server, unsigned version)
@@ -44,17 +32,6 @@ answers(uint64_t xact, uint64_t conn, int64_t wait)
     PUT(now, SERVER_HEADER, xact, 300, 200);
     PUT(now, SERVER_DONE, xact, conn, 0);
     end_xact(now, xact, MISS, 0);
-}
-
-static unsigned
-row_of(const char *cause)
-{
-    unsigned row = 0;
-    find();
-    now = 0;
-    while (row < found_count && strcmp(TEXT(row, cause), cause) != 0)
-        ++row;
-    return row;
 }
 
 static int

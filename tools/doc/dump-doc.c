@@ -74,12 +74,28 @@ dump_doc_view(const char *name, const char *doc)
     puts(".");
 }
 
+static void
+dump_doc_followed(void)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < SQT_TABLES; ++i)
+        left += (unsigned)dump_rows_end(&sqt_tables[i]);
+    for (unsigned i = 0; i < SQT_TABLES; ++i)
+        if (dump_rows_end(&sqt_tables[i])) {
+            --left;
+            printf(left == 1 ? ".B %s\nand\n" : left ? ".BR %s ,\n" : ".BR %s .\n", sqt_tables[i].name);
+        }
+}
+
 static int
 dump_doc_section(const char *line)
 {
-    if (strcmp(line, "@VIEWS@\n") != 0)
+    if (strcmp(line, "@FOLLOWED@\n") == 0)
+        dump_doc_followed();
+    else if (strcmp(line, "@VIEWS@\n") == 0)
+        sqt_ddl_figures(dump_doc_view);
+    else
         return 0;
-    sqt_ddl_figures(dump_doc_view);
     return 1;
 }
 

@@ -78,7 +78,10 @@ void dump_request_free(struct dump_request *request);
 /* columns.c: what is printed of the rows.  Returns 0, or -1 with a line in the options' error. */
 int dump_take_columns(struct dump_request *request, const struct options *options);
 
-/* follow.c: what --follow goes with.  Returns 0, or -1 with a line in the options' error. */
+/* follow.c: whether the rows of a table end, so that it can be followed. */
+int dump_rows_end(const struct sqt_table *table);
+
+/* What --follow goes with.  Returns 0, or -1 with a line in the options' error. */
 int dump_take_follow(const struct dump_request *request, const struct options *options);
 
 /* Makes every --follow of this process end once all is read, as a signal does. */

@@ -21,6 +21,12 @@ static volatile sig_atomic_t follow_stop;
 static const enum dump_option follow_senseless[] = {DUMP_figure, DUMP_sort,    DUMP_group_by, DUMP_histogram,
                                                     DUMP_until,  DUMP_fail_if, DUMP_from};
 
+int
+dump_rows_end(const struct sqt_table *table)
+{
+    return !table->figure && !sqt_family_of(table)->finish;
+}
+
 /* The tables that can be followed. */
 static const char *
 follow_tables(char *text, size_t size)
@@ -28,7 +34,7 @@ follow_tables(char *text, size_t size)
     size_t used = 0;
     *text = '\0';
     for (unsigned i = 0; i < SQT_TABLES && used < size; ++i)
-        if (!sqt_tables[i].figure && (!sqt_family_of(&sqt_tables[i])->finish || i == SQT_TABLE_findings))
+        if (dump_rows_end(&sqt_tables[i]) || i == SQT_TABLE_findings)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", sqt_tables[i].name);
     return text;
 }

@@ -21,7 +21,7 @@ static struct sqt_xact *
 follows_find(struct sqt_process_state *process, uint64_t id, uint32_t kid, struct sqt_process_state **of)
 {
     *of = kid == process->origin->identity.kid ? process : process->room->kids[kid % SQT_MODEL_KIDS];
-    return id && *of && (*of)->origin->identity.kid == kid ? sqt_idmap_get(&(*of)->xacts, id) : NULL;
+    return id && *of && (*of)->origin->identity.kid == kid ? sqt_idmap_get(&(*of)->xacts.ids, id) : NULL;
 }
 
 static void
@@ -88,12 +88,12 @@ follows_stop(struct sqt_follow *follow, int64_t now)
 void
 sqt_follow_begin(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, uint64_t leader, uint32_t kid)
 {
-    if (!xact->follow && sqt_pool_full(&process->follow_pool)) {
-        sqt_bound_met(process, SQT_OPEN_FOLLOW, process->follow_pool.used);
+    if (!xact->follow && sqt_pool_full(&process->follows.pool)) {
+        sqt_bound_met(process, &process->follows);
         return;
     }
     if (!xact->follow)
-        xact->follow = sqt_pool_get(&process->follow_pool);
+        xact->follow = sqt_pool_get(&process->follows.pool);
     struct sqt_follow *const follow = xact->follow;
     follows_stop(follow, now);
     follow->waits = 1;
@@ -179,6 +179,9 @@ void
 sqt_follow_drop(struct sqt_process_state *process, struct sqt_xact *xact)
 {
     if (xact->follow)
-        sqt_pool_put(&process->follow_pool, xact->follow);
+        sqt_pool_put(&process->follows.pool, xact->follow);
     xact->follow = NULL;
 }
+
+const struct sqt_thing_kind sqt_thing_follows = {.words = "requests that follow another one",
+                                                 .size = sizeof(struct sqt_follow)};

@@ -16,11 +16,11 @@ static const unsigned tries_stages[SQT_TRY_STAGES] = {SQT_STAGE_CONNECT,      SQ
                                                       SQT_STAGE_SERVER_WAIT,  SQT_STAGE_SERVER_REPLY};
 
 /* Forwarding begins: what the stages have now is no part of its tries. */
-void
-sqt_tries_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+tries_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = sqt_idmap_get(&process->xacts, record->id);
+    struct sqt_xact *const xact = sqt_idmap_get(&process->xacts.ids, record->id);
     if (!xact)
         return;
     sqt_xact_charge(process, xact, now);
@@ -64,3 +64,6 @@ sqt_tries_fail(const struct sqt_process_state *process, struct sqt_xact *xact)
         tries_move(process, xact, i);
     xact->before.until = xact->stages.last; /* what came before is moved: no later failure looks at it again */
 }
+
+const struct sqt_thing_kind sqt_thing_tries = {
+    .events = (const struct sqt_subscription[]){{SQT_EV_FORWARD_BEGIN, tries_begin}, {0}}};

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "blame.h"
+#include "figure/harm/blame.h"
 #include "failures.h"
 
 /* Who waits for the next bytes of a server until its time is up waits for so long, ns. */

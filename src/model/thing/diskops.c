@@ -9,22 +9,22 @@
  *
  * Of one that the main thread does only io is known: it is asked for and done in one go.
  */
-#include "model-internal.h"
+#include "model/model-internal.h"
 
 #include <string.h>
 
 static inline struct sqt_diskop *
 diskops_find(const struct sqt_process_state *process, uint64_t serial)
 {
-    return sqt_idmap_get(&process->diskops, serial);
+    return sqt_idmap_get(&process->diskops.ids, serial);
 }
 
 static void
 forget(struct sqt_process_state *process, struct sqt_diskop *op)
 {
     if (diskops_find(process, op->serial) == op)
-        sqt_idmap_take(&process->diskops, op->serial);
-    sqt_pool_put(&process->diskop_pool, op);
+        sqt_idmap_take(&process->diskops.ids, op->serial);
+    sqt_pool_put(&process->diskops.pool, op);
 }
 
 static void
@@ -75,11 +75,11 @@ diskops_begin(struct sqt_process_state *process, int64_t now, uint64_t serial, c
     struct sqt_diskop *const old = diskops_find(process, serial);
     if (old)
         forget(process, old);
-    while (sqt_pool_full(&process->diskop_pool) || sqt_idmap_full(&process->diskops)) {
-        sqt_bound_met(process, SQT_OPEN_DISKOP, process->diskop_pool.used);
-        end_without_record(process, process->diskop_pool.first, SQT_OUTCOME_LOST);
+    while (sqt_pool_full(&process->diskops.pool) || sqt_idmap_full(&process->diskops.ids)) {
+        sqt_bound_met(process, &process->diskops);
+        end_without_record(process, process->diskops.pool.first, SQT_OUTCOME_LOST);
     }
-    struct sqt_diskop *const op = sqt_pool_get(&process->diskop_pool);
+    struct sqt_diskop *const op = sqt_pool_get(&process->diskops.pool);
     op->origin = process->origin;
     op->serial = serial;
     op->sio = question->sio;
@@ -92,14 +92,14 @@ diskops_begin(struct sqt_process_state *process, int64_t now, uint64_t serial, c
     op->size = SQT_MISSING;
     op->epoch = process->epoch;
     clear_stages(op);
-    sqt_idmap_put(&process->diskops, op->serial, op);
-    struct sqt_swap *const swap = op->sio ? sqt_idmap_get(&process->swaps, op->sio) : NULL;
+    sqt_idmap_put(&process->diskops.ids, op->serial, op);
+    struct sqt_swap *const swap = op->sio ? sqt_idmap_get(&process->swaps.ids, op->sio) : NULL;
     if (swap)
         swap->elsewhere |= 1u << op->op;
 }
 
-void
-sqt_diskop_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+diskop_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     if (!more || record[1].event != SQT_EV_PART_DISKOP)
         return;
@@ -118,14 +118,14 @@ sqt_diskop_asked(struct sqt_process_state *process, struct sqt_swap *swap, enum 
     swap->question = process->question;
 }
 
-void
-sqt_diskop_queued(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+diskop_queued(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_question question = process->question;
     /* A queue to a disker takes answers before it takes a question, and Squid 5 goes on with other swaps then. */
     const struct sqt_swap *const swap =
-        question.sio == record->arg ? NULL : sqt_idmap_get(&process->swaps, record->arg);
+        question.sio == record->arg ? NULL : sqt_idmap_get(&process->swaps.ids, record->arg);
     if (swap)
         question = swap->question;
     /* After a loss the question may be another one. */
@@ -189,8 +189,8 @@ read_end(const struct sqt_process_state *process, struct sqt_diskop *op, int64_t
                        : 0;
 }
 
-void
-sqt_diskop_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+diskop_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_diskop *const op = diskops_find(process, record->id);
     if (!op || op->timed_out)
@@ -203,8 +203,8 @@ sqt_diskop_end(struct sqt_process_state *process, int64_t now, const struct sqt_
         forget(process, op);
 }
 
-void
-sqt_diskop_late(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+diskop_late(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_diskop *const op = diskops_find(process, record->id);
     if (!op || !op->timed_out)
@@ -218,12 +218,13 @@ sqt_diskop_late(struct sqt_process_state *process, int64_t now, const struct sqt
 void
 sqt_diskop_switched_off(struct sqt_process_state *process)
 {
-    process->unheard = process->diskop_pool.serial;
+    process->unheard = process->diskops.pool.serial;
 }
 
-void
-sqt_diskop_leave(struct sqt_process_state *process, struct sqt_diskop *op)
+static void
+diskops_leave(struct sqt_process_state *process, void *thing)
 {
+    struct sqt_diskop *const op = thing;
     end_without_record(process, op, SQT_OUTCOME_UNFINISHED);
 }
 
@@ -264,8 +265,8 @@ sqt_diskop_inline(struct sqt_process_state *process, const struct sqt_swap *swap
     tell_inline(process, swap->sio, op, swap->dir, begin, end, size, outcome);
 }
 
-void
-sqt_unlink(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+diskops_unlink(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     process->question =
@@ -274,8 +275,8 @@ sqt_unlink(struct sqt_process_state *process, int64_t now, const struct sqt_reco
     process->unlink.begin = now;
 }
 
-void
-sqt_unlinked(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+diskops_unlinked(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     if (process->unlink.begin && record->id == process->unlink.dir)
@@ -283,3 +284,16 @@ sqt_unlinked(struct sqt_process_state *process, int64_t now, const struct sqt_re
                     SQT_OUTCOME_COMPLETE);
     process->unlink.begin = 0;
 }
+
+const struct sqt_thing_kind sqt_thing_diskops = {
+    .words = "disk operations",
+    .size = sizeof(struct sqt_diskop),
+    .begin = offsetof(struct sqt_diskop, begin),
+    .leave = diskops_leave,
+    .events = (const struct sqt_subscription[]){{SQT_EV_UNLINK, diskops_unlink},
+                                                {SQT_EV_UNLINKED, diskops_unlinked},
+                                                {SQT_EV_DISKOP_BEGIN, diskop_begin},
+                                                {SQT_EV_DISKOP_QUEUED, diskop_queued},
+                                                {SQT_EV_DISKOP_END, diskop_end},
+                                                {SQT_EV_DISKOP_LATE, diskop_late},
+                                                {0}}};

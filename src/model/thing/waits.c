@@ -74,7 +74,7 @@ waits_tell(struct sqt_process_state *process, struct sqt_wait *wait, int64_t now
     const enum sqt_outcome known = sqt_outcome_of(process, wait->epoch, wait->begin, SQT_OUTCOME_COMPLETE);
     wait->end = now;
     wait->outcome = known == SQT_OUTCOME_LOST ? SQT_WAIT_LOST : known == SQT_OUTCOME_CLOCK ? SQT_WAIT_CLOCK : outcome;
-    waits_remember(wait->xact ? sqt_idmap_get(&process->xacts, wait->xact) : NULL, wait);
+    waits_remember(wait->xact ? sqt_idmap_get(&process->xacts.ids, wait->xact) : NULL, wait);
     if (process->consumer->wait)
         process->consumer->wait(process->consumer->context, wait);
 }
@@ -82,7 +82,7 @@ waits_tell(struct sqt_process_state *process, struct sqt_wait *wait, int64_t now
 static struct sqt_idmap *
 waits_map(struct sqt_process_state *process, const struct sqt_wait *wait)
 {
-    return wait->def == SQT_DEF_SERVICE ? &process->services : &process->helpers;
+    return wait->def == SQT_DEF_SERVICE ? &process->services : &process->waits.ids;
 }
 
 static void
@@ -92,7 +92,7 @@ waits_end(struct sqt_process_state *process, struct sqt_wait *wait, int64_t now,
     waits_tell(process, wait, now, outcome);
     if (sqt_idmap_get(map, wait->key) == wait)
         sqt_idmap_take(map, wait->key);
-    sqt_pool_put(&process->wait_pool, wait);
+    sqt_pool_put(&process->waits.pool, wait);
 }
 
 /* The transaction ends while it waits: for as long as it did, it waited for whom it waits. */
@@ -108,19 +108,13 @@ sqt_wait_cut_off(const struct sqt_process_state *process, struct sqt_xact *xact,
         waits_remember(xact, &wait);
 }
 
-void
-sqt_wait_leave(struct sqt_process_state *process, struct sqt_wait *wait)
-{
-    waits_end(process, wait, process->now, SQT_WAIT_UNFINISHED);
-}
-
 /* The oldest one makes room for another. */
 static void
 waits_make_room(struct sqt_process_state *process, const struct sqt_idmap *map)
 {
-    while (process->wait_pool.first && (sqt_pool_full(&process->wait_pool) || sqt_idmap_full(map))) {
-        struct sqt_wait *const oldest = process->wait_pool.first;
-        sqt_bound_met(process, SQT_OPEN_WAIT, process->wait_pool.used);
+    while (process->waits.pool.first && (sqt_pool_full(&process->waits.pool) || sqt_idmap_full(map))) {
+        struct sqt_wait *const oldest = process->waits.pool.first;
+        sqt_bound_met(process, &process->waits);
         oldest->epoch = ~process->epoch;
         waits_end(process, oldest, process->now, SQT_WAIT_LOST);
     }
@@ -130,12 +124,12 @@ static struct sqt_wait *
 waits_begin(struct sqt_process_state *process, int64_t now, enum sqt_def def, uint64_t key,
             const struct sqt_record *record)
 {
-    struct sqt_idmap *const map = def == SQT_DEF_SERVICE ? &process->services : &process->helpers;
+    struct sqt_idmap *const map = def == SQT_DEF_SERVICE ? &process->services : &process->waits.ids;
     struct sqt_wait *const old = sqt_idmap_get(map, key);
     if (old)
         waits_end(process, old, now, SQT_WAIT_OK);
     waits_make_room(process, map);
-    struct sqt_wait *const wait = sqt_pool_get(&process->wait_pool);
+    struct sqt_wait *const wait = sqt_pool_get(&process->waits.pool);
     wait->origin = process->origin;
     wait->xact = record->id;
     wait->def = def;
@@ -144,7 +138,7 @@ waits_begin(struct sqt_process_state *process, int64_t now, enum sqt_def def, ui
     wait->key = key;
     wait->epoch = process->epoch;
     sqt_idmap_put(map, key, wait);
-    struct sqt_xact *const xact = wait->xact ? sqt_idmap_get(&process->xacts, wait->xact) : NULL;
+    struct sqt_xact *const xact = wait->xact ? sqt_idmap_get(&process->xacts.ids, wait->xact) : NULL;
     if (xact) {
         xact->waiting = wait;
         xact->waiting_serial = wait->pooled.serial;
@@ -154,8 +148,8 @@ waits_begin(struct sqt_process_state *process, int64_t now, enum sqt_def def, ui
 
 /* ---- helpers ---- */
 
-void
-sqt_helper_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+helper_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_wait *const wait = waits_begin(process, now, SQT_DEF_WAITED, record->arg, record);
     wait->who = record->aux & ~AGAIN;
@@ -165,10 +159,10 @@ sqt_helper_begin(struct sqt_process_state *process, int64_t now, const struct sq
         sqt_xact_stages(process, now, record, more);
 }
 
-void
-sqt_helper_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+helper_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_wait *const wait = sqt_idmap_get(&process->helpers, record->arg);
+    struct sqt_wait *const wait = sqt_idmap_get(&process->waits.ids, record->arg);
     if (!wait || wait->stage == SQT_NAMED_HELPER)
         sqt_xact_stages(process, now, record, more);
     if (!wait)
@@ -187,8 +181,8 @@ sqt_helper_end(struct sqt_process_state *process, int64_t now, const struct sqt_
 
 /* ---- adaptation services ---- */
 
-void
-sqt_service_asked(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+waits_ask_service(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_wait *const wait = waits_begin(process, now, SQT_DEF_SERVICE, record->id, record);
@@ -196,8 +190,8 @@ sqt_service_asked(struct sqt_process_state *process, int64_t now, const struct s
     wait->stage = SQT_NAMED_ADAPT;
 }
 
-void
-sqt_service_admits(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+service_admits(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_wait *const wait = sqt_idmap_get(&process->services, record->id);
@@ -206,8 +200,8 @@ sqt_service_admits(struct sqt_process_state *process, int64_t now, const struct 
 }
 
 /* After a time-out Squid may ask the same service again: if it does not, a failure follows. */
-void
-sqt_service_failed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+service_failed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_wait *const wait = sqt_idmap_get(&process->services, record->id);
@@ -222,8 +216,8 @@ sqt_service_failed(struct sqt_process_state *process, int64_t now, const struct 
                                               : SQT_WAIT_FAILED);
 }
 
-void
-sqt_service_done(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+service_done(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_wait *const wait = sqt_idmap_get(&process->services, record->id);
@@ -233,8 +227,8 @@ sqt_service_done(struct sqt_process_state *process, int64_t now, const struct sq
 
 /* ---- name servers ---- */
 
-void
-sqt_query_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+query_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     const int64_t sent = sqt_line_ns(&process->line, record->arg);
     struct sqt_wait wait = {.origin = process->origin,
@@ -254,3 +248,24 @@ sqt_query_end(struct sqt_process_state *process, int64_t now, const struct sqt_r
     waits_tell(process, &wait, now,
                more && record[1].event == SQT_EV_PART_QUERY ? waits_outcome(record[1].aux) : SQT_WAIT_OK);
 }
+
+static void
+waits_leave(struct sqt_process_state *process, void *thing)
+{
+    waits_end(process, thing, process->now, SQT_WAIT_UNFINISHED);
+}
+
+const struct sqt_thing_kind sqt_thing_waits = {
+    .words = "waits for helpers and services",
+    .size = sizeof(struct sqt_wait),
+    .begin = offsetof(struct sqt_wait, begin),
+    .leave = waits_leave,
+    .events = (const struct sqt_subscription[]){{SQT_EV_HELPER_BEGIN, helper_begin},
+                                                {SQT_EV_HELPER_END, helper_end},
+                                                {SQT_EV_ADAPT_SERVICE, waits_ask_service},
+                                                {SQT_EV_ADAPT_ADMITTED, service_admits},
+                                                {SQT_EV_ADAPT_FAILED, service_failed},
+                                                {SQT_EV_ADAPT_END, sqt_xact_stages},
+                                                {SQT_EV_ADAPT_END, service_done},
+                                                {SQT_EV_QUERY_END, query_end},
+                                                {0}}};

@@ -2,7 +2,7 @@
  *
  * losses.c - stretches of lost records, and what they leave open for ever.
  */
-#include "model-internal.h"
+#include "model/model-internal.h"
 
 /* Most things that losses may leave behind, waiting for an end that may be among the lost: some 10 MB. */
 #define LEFT_BEHIND 8192
@@ -25,31 +25,31 @@ sqt_loss_reason(uint32_t reason)
 static void
 sweep(struct sqt_process_state *process, int64_t now)
 {
-    if (process->xact_pool.used > LEFT_BEHIND)
-        for (struct sqt_xact *x; (x = process->xact_pool.first) && x->epoch + 1 < process->epoch;)
+    if (process->xacts.pool.used > LEFT_BEHIND)
+        for (struct sqt_xact *x; (x = process->xacts.pool.first) && x->epoch + 1 < process->epoch;)
             sqt_xact_give_up(process, x, now);
-    if (process->swap_pool.used > LEFT_BEHIND)
-        for (struct sqt_swap *s; (s = process->swap_pool.first) && s->epoch + 1 < process->epoch;)
+    if (process->swaps.pool.used > LEFT_BEHIND)
+        for (struct sqt_swap *s; (s = process->swaps.pool.first) && s->epoch + 1 < process->epoch;)
             sqt_swap_end(process, s, now, SQT_OUTCOME_LOST);
-    if (process->attempt_pool.used > LEFT_BEHIND)
-        for (struct sqt_attempt *a; (a = process->attempt_pool.first) && a->epoch + 1 < process->epoch;)
+    if (process->attempts.pool.used > LEFT_BEHIND)
+        for (struct sqt_attempt *a; (a = process->attempts.pool.first) && a->epoch + 1 < process->epoch;)
             sqt_attempt_end(process, a, now, SQT_OUTCOME_LOST);
     /* A connection that lives after all is met again at its next read. */
-    if (process->client_pool.used > LEFT_BEHIND) {
+    if (process->clients.pool.used > LEFT_BEHIND) {
         unsigned passed = 0; /* looked at again when the others have been */
         for (struct sqt_client *c;
-             (c = process->client_pool.first) && c->epoch + 1 < process->epoch && passed < PASSED_MOST;)
+             (c = process->clients.pool.first) && c->epoch + 1 < process->epoch && passed < PASSED_MOST;)
             if (!c->xacts) {
                 sqt_client_drop(process, c);
             } else {
-                sqt_pool_renew(&process->client_pool, c);
+                sqt_pool_renew(&process->clients.pool, c);
                 ++passed;
             }
     }
 }
 
-void
-sqt_lost(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+losses_lost(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     ++process->epoch;
@@ -67,3 +67,6 @@ sqt_lost(struct sqt_process_state *process, int64_t now, const struct sqt_record
     }
     sweep(process, now);
 }
+
+const struct sqt_thing_kind sqt_thing_losses = {.events =
+                                                    (const struct sqt_subscription[]){{SQT_EV_LOST, losses_lost}, {0}}};

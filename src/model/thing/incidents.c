@@ -2,7 +2,7 @@
  *
  * incidents.c - what happens to Squid as a whole, to its helpers and to its services: each is one record.
  */
-#include "model-internal.h"
+#include "model/model-internal.h"
 
 static const char *const incident_names[SQT_EVENTS] = {
     [SQT_EV_FATAL] = "fatal",
@@ -69,8 +69,8 @@ incident_resent(struct sqt_incident_row *row, const struct sqt_record *record, u
     row->rtt = (int64_t)record[1].aux * 1000;
 }
 
-void
-sqt_incident(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+incidents_happen(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_incident_row row = {
         .origin = process->origin, .at = now, .event = record->event, .took = SQT_MISSING, .who = record->aux};
@@ -112,3 +112,16 @@ sqt_incident(struct sqt_process_state *process, int64_t now, const struct sqt_re
     }
     process->consumer->incident(process->consumer->context, &row);
 }
+
+const struct sqt_thing_kind sqt_thing_incidents = {
+    .events = (const struct sqt_subscription[]){{SQT_EV_FATAL, incidents_happen},
+                                                {SQT_EV_CHILD_STARTED, incidents_happen},
+                                                {SQT_EV_CHILD_DIED, incidents_happen},
+                                                {SQT_EV_SERVICE_STATE, incidents_happen},
+                                                {SQT_EV_PEER_PROBED, incidents_happen},
+                                                {SQT_EV_CONN_OVER_LIMIT, incidents_happen},
+                                                {SQT_EV_CLIENT_RESENT, incidents_happen},
+                                                {SQT_EV_LIST_READ, incidents_happen},
+                                                {SQT_EV_DIR_REBUILT, incidents_happen},
+                                                {SQT_EV_SWAP_LOGS_WRITTEN, incidents_happen},
+                                                {0}}};

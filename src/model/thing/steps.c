@@ -4,7 +4,7 @@
  *
  * A row that was open across one is marked, since nobody knows how long it took.
  */
-#include "model-internal.h"
+#include "model/model-internal.h"
 
 const char *
 sqt_step_kind_name(uint32_t kind)
@@ -41,8 +41,8 @@ sqt_step_of(const struct sqt_origin *origin, const struct sqt_line *line, const 
     return row;
 }
 
-void
-sqt_clock_step(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+clock_step(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     if (process->consumer->step) {
@@ -52,3 +52,6 @@ sqt_clock_step(struct sqt_process_state *process, int64_t now, const struct sqt_
     if (sqt_step_hides_durations(record->aux))
         process->stepped = now;
 }
+
+const struct sqt_thing_kind sqt_thing_steps = {
+    .events = (const struct sqt_subscription[]){{SQT_EV_CLOCK_STEP, clock_step}, {0}}};

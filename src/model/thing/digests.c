@@ -8,21 +8,19 @@
  *     DIGEST_FETCH_BEGIN .. DIGEST_FETCH_END
  *     DIGEST_HIT .. SERVER_READ .. SERVER_HEADER .. SERVER_DONE, RETRY or FORWARD_END
  */
-#include "model-internal.h"
-
-#include "digest.h"
+#include "model/model-internal.h"
 
 /* What a sibling answers that does not have an object, which it is asked for only-if-cached. */
 #define GATEWAY_TIMEOUT 504
 
 const struct sqt_digest_word sqt_digest_activities[SQT_DIGEST_ACTIVITIES] = {
 #define SQT_DIGEST(NAME, name, doc) {#name, doc},
-#include "digests.def"
+#include "model/digests.def"
 };
 
 const struct sqt_digest_word sqt_digest_results[SQT_DIGEST_RESULTS] = {
 #define SQT_DIGEST_RESULT(NAME, name, doc) {#name, doc},
-#include "digests.def"
+#include "model/digests.def"
 };
 
 /* ---- work ---- */
@@ -50,8 +48,8 @@ digests_work(const struct sqt_process_state *process, int64_t now, enum sqt_dige
                                .count = 1};
 }
 
-void
-sqt_digest_look(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+digest_look(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     const int key = record->event == SQT_EV_DIGEST_KEY;
@@ -74,8 +72,8 @@ digests_step(uint32_t aux)
                                     : SQT_DIGEST_RESULT_MORE;
 }
 
-void
-sqt_digest_rebuilt(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+digest_rebuilt(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_digest rebuild = digests_work(process, now, SQT_DIGEST_REBUILD, record->arg);
     rebuild.result = digests_step(record->aux);
@@ -95,8 +93,8 @@ sqt_digest_rebuilt(struct sqt_process_state *process, int64_t now, const struct 
     digests_tell(process, &rebuild);
 }
 
-void
-sqt_digest_rewritten(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+digest_rewritten(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_digest rewrite = digests_work(process, now, SQT_DIGEST_REWRITE, record->arg);
@@ -107,8 +105,8 @@ sqt_digest_rewritten(struct sqt_process_state *process, int64_t now, const struc
 
 /* ---- what waits for a peer ---- */
 
-void
-sqt_digest_end(struct sqt_process_state *process, struct sqt_digest *digest, int64_t now, enum sqt_digest_result result)
+static void
+digests_end(struct sqt_process_state *process, struct sqt_digest *digest, int64_t now, enum sqt_digest_result result)
 {
     digest->end = now;
     digest->busy = now - digest->begin;
@@ -116,23 +114,23 @@ sqt_digest_end(struct sqt_process_state *process, struct sqt_digest *digest, int
                      : sqt_stepped_since(process, digest->begin) ? SQT_DIGEST_RESULT_CLOCK
                                                                  : result;
     digests_tell(process, digest);
-    if (sqt_idmap_get(&process->digests, digest->xact) == digest)
-        sqt_idmap_take(&process->digests, digest->xact);
-    sqt_pool_put(&process->digest_pool, digest);
+    if (sqt_idmap_get(&process->digests.ids, digest->xact) == digest)
+        sqt_idmap_take(&process->digests.ids, digest->xact);
+    sqt_pool_put(&process->digests.pool, digest);
 }
 
-void
-sqt_digest_ask(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+digest_ask(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_digest *const before = sqt_idmap_get(&process->digests, record->id);
+    struct sqt_digest *const before = sqt_idmap_get(&process->digests.ids, record->id);
     if (before)
-        sqt_digest_end(process, before, now, SQT_DIGEST_RESULT_ERROR);
-    while (sqt_pool_full(&process->digest_pool) || sqt_idmap_full(&process->digests)) {
-        sqt_bound_met(process, SQT_OPEN_DIGEST, process->digest_pool.used);
-        sqt_digest_end(process, process->digest_pool.first, now, SQT_DIGEST_RESULT_LOST);
+        digests_end(process, before, now, SQT_DIGEST_RESULT_ERROR);
+    while (sqt_pool_full(&process->digests.pool) || sqt_idmap_full(&process->digests.ids)) {
+        sqt_bound_met(process, &process->digests);
+        digests_end(process, process->digests.pool.first, now, SQT_DIGEST_RESULT_LOST);
     }
-    struct sqt_digest *const digest = sqt_pool_get(&process->digest_pool);
+    struct sqt_digest *const digest = sqt_pool_get(&process->digests.pool);
     digest->origin = process->origin;
     digest->activity = record->event == SQT_EV_DIGEST_HIT ? SQT_DIGEST_HIT : SQT_DIGEST_FETCH;
     digest->parent = record->arg != 0;
@@ -141,32 +139,32 @@ sqt_digest_ask(struct sqt_process_state *process, int64_t now, const struct sqt_
     digest->begin = now;
     digest->count = 1;
     digest->epoch = process->epoch;
-    sqt_idmap_put(&process->digests, record->id, digest);
+    sqt_idmap_put(&process->digests.ids, record->id, digest);
 }
 
 static struct sqt_digest *
 open_one(const struct sqt_process_state *process, enum sqt_digest_activity activity, uint64_t xact)
 {
-    struct sqt_digest *const digest = process->digests.used ? sqt_idmap_get(&process->digests, xact) : NULL;
+    struct sqt_digest *const digest = process->digests.ids.used ? sqt_idmap_get(&process->digests.ids, xact) : NULL;
     return digest && digest->activity == activity ? digest : NULL;
 }
 
-void
-sqt_digest_fetched(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+digest_fetched(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_digest *const fetch = open_one(process, SQT_DIGEST_FETCH, record->id);
     if (!fetch)
         return;
     fetch->bytes = sqt_bytes(record->arg);
-    sqt_digest_end(process, fetch, now,
-                   record->aux == SQT_DIGEST_NEW    ? SQT_DIGEST_RESULT_NEW
-                   : record->aux == SQT_DIGEST_SAME ? SQT_DIGEST_RESULT_SAME
-                                                    : SQT_DIGEST_RESULT_ERROR);
+    digests_end(process, fetch, now,
+                record->aux == SQT_DIGEST_NEW    ? SQT_DIGEST_RESULT_NEW
+                : record->aux == SQT_DIGEST_SAME ? SQT_DIGEST_RESULT_SAME
+                                                 : SQT_DIGEST_RESULT_ERROR);
 }
 
-void
-sqt_digest_server_read(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+digest_server_read(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now, (void)more;
     struct sqt_digest *const hit = open_one(process, SQT_DIGEST_HIT, record->id);
@@ -174,8 +172,8 @@ sqt_digest_server_read(struct sqt_process_state *process, int64_t now, const str
         hit->bytes = sqt_sum(hit->bytes, sqt_bytes(record->arg));
 }
 
-void
-sqt_digest_server_header(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+digest_server_header(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now, (void)more;
     struct sqt_digest *const hit = open_one(process, SQT_DIGEST_HIT, record->id);
@@ -184,16 +182,45 @@ sqt_digest_server_header(struct sqt_process_state *process, int64_t now, const s
 }
 
 /* SERVER_DONE, or that it never came. */
-void
-sqt_digest_server_done(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+digest_server_done(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     struct sqt_digest *const hit = open_one(process, SQT_DIGEST_HIT, record->id);
     if (!hit)
         return;
     const int failed = record->event != SQT_EV_SERVER_DONE || record->aux;
-    sqt_digest_end(process, hit, now,
-                   failed                                           ? SQT_DIGEST_RESULT_ERROR
-                   : hit->status == GATEWAY_TIMEOUT && !hit->parent ? SQT_DIGEST_RESULT_FALSE
-                                                                    : SQT_DIGEST_RESULT_HIT);
+    digests_end(process, hit, now,
+                failed                                           ? SQT_DIGEST_RESULT_ERROR
+                : hit->status == GATEWAY_TIMEOUT && !hit->parent ? SQT_DIGEST_RESULT_FALSE
+                                                                 : SQT_DIGEST_RESULT_HIT);
 }
+
+static void
+digests_leave(struct sqt_process_state *process, void *thing)
+{
+    digests_end(process, thing, process->now, SQT_DIGEST_RESULT_UNFINISHED);
+}
+
+const struct sqt_thing_kind sqt_thing_digests = {
+    .words = "requests for digests",
+    .size = sizeof(struct sqt_digest),
+    .begin = offsetof(struct sqt_digest, begin),
+    .leave = digests_leave,
+    .events = (const struct sqt_subscription[]){{SQT_EV_SERVER_READ, digest_server_read},
+                                                {SQT_EV_SERVER_HEADER, sqt_xact_stages},
+                                                {SQT_EV_SERVER_HEADER, digest_server_header},
+                                                {SQT_EV_SERVER_DONE, sqt_xact_stages},
+                                                {SQT_EV_SERVER_DONE, digest_server_done},
+                                                {SQT_EV_RETRY, digest_server_done},
+                                                {SQT_EV_FORWARD_END, sqt_xact_stages},
+                                                {SQT_EV_FORWARD_END, digest_server_done},
+                                                {SQT_EV_DIGEST_KEY, digest_look},
+                                                {SQT_EV_DIGEST_LOOKUP, digest_look},
+                                                {SQT_EV_DIGEST_NONE, digest_look},
+                                                {SQT_EV_DIGEST_HIT, digest_ask},
+                                                {SQT_EV_DIGEST_REBUILD, digest_rebuilt},
+                                                {SQT_EV_DIGEST_REWRITE, digest_rewritten},
+                                                {SQT_EV_DIGEST_FETCH_BEGIN, digest_ask},
+                                                {SQT_EV_DIGEST_FETCH_END, digest_fetched},
+                                                {0}}};

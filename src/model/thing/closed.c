@@ -4,32 +4,32 @@
  *
  * A connection whose end the trace does not have is remembered until there is no room for another one.
  */
-#include "model-internal.h"
+#include "model/model-internal.h"
 
 static void
 conn_forget(struct sqt_process_state *process, struct sqt_server_conn *conn)
 {
-    if (sqt_idmap_get(&process->conns, conn->conn) == conn)
-        sqt_idmap_take(&process->conns, conn->conn);
-    sqt_pool_put(&process->conn_pool, conn);
+    if (sqt_idmap_get(&process->conns.ids, conn->conn) == conn)
+        sqt_idmap_take(&process->conns.ids, conn->conn);
+    sqt_pool_put(&process->conns.pool, conn);
 }
 
 void
 sqt_conn_opens(struct sqt_process_state *process, const struct sqt_attempt *attempt, int64_t now)
 {
-    if (!process->consumer->closed || sqt_idmap_get(&process->conns, attempt->conn))
+    if (!process->consumer->closed || sqt_idmap_get(&process->conns.ids, attempt->conn))
         return; /* nobody asks, or a peer was asked for a connection through this one */
-    while (sqt_pool_full(&process->conn_pool) || sqt_idmap_full(&process->conns)) {
-        sqt_bound_met(process, SQT_OPEN_CONN, process->conn_pool.used);
-        conn_forget(process, process->conn_pool.first);
+    while (sqt_pool_full(&process->conns.pool) || sqt_idmap_full(&process->conns.ids)) {
+        sqt_bound_met(process, &process->conns);
+        conn_forget(process, process->conns.pool.first);
     }
-    struct sqt_server_conn *const conn = sqt_pool_get(&process->conn_pool);
+    struct sqt_server_conn *const conn = sqt_pool_get(&process->conns.pool);
     conn->conn = attempt->conn;
     conn->server = attempt->server;
     conn->version = attempt->version;
     conn->begin = now;
     conn->epoch = process->epoch;
-    sqt_idmap_put(&process->conns, conn->conn, conn);
+    sqt_idmap_put(&process->conns.ids, conn->conn, conn);
 }
 
 static int64_t
@@ -58,7 +58,7 @@ conn_tcp(struct sqt_closed_row *row, const struct sqt_record *close, const struc
 void
 sqt_conn_closes(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_server_conn *const conn = sqt_idmap_get(&process->conns, record->id);
+    struct sqt_server_conn *const conn = sqt_idmap_get(&process->conns.ids, record->id);
     struct sqt_closed_row row = {.origin = process->origin,
                                  .at = now,
                                  .conn = record->id,
@@ -80,3 +80,5 @@ sqt_conn_closes(struct sqt_process_state *process, int64_t now, const struct sqt
     if (conn)
         conn_forget(process, conn);
 }
+
+const struct sqt_thing_kind sqt_thing_conns = {.words = "server connections", .size = sizeof(struct sqt_server_conn)};

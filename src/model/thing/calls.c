@@ -2,13 +2,13 @@
  *
  * calls.c - the account of system calls, as far as it was told.
  */
-#include "model-internal.h"
+#include "model/model-internal.h"
 
 /* More calls than this are as many as that: sums of them stay numbers. */
 #define CALLS_MAX (UINT64_C(1) << 40)
 
-void
-sqt_calls_some(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+calls_some(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     if (!more || record[1].event != SQT_EV_PART_CALLS || !process->consumer->calls)
         return;
@@ -25,8 +25,8 @@ sqt_calls_some(struct sqt_process_state *process, int64_t now, const struct sqt_
     process->consumer->calls(process->consumer->context, &row);
 }
 
-void
-sqt_calls_told(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+calls_told(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     const struct sqt_calls_row row = {
@@ -39,3 +39,6 @@ sqt_calls_told(struct sqt_process_state *process, int64_t now, const struct sqt_
     if (process->consumer->calls)
         process->consumer->calls(process->consumer->context, &row);
 }
+
+const struct sqt_thing_kind sqt_thing_calls = {
+    .events = (const struct sqt_subscription[]){{SQT_EV_CALLS, calls_some}, {SQT_EV_CALLS_TOLD, calls_told}, {0}}};

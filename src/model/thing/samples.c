@@ -2,10 +2,10 @@
  *
  * samples.c - resource samples.
  */
-#include "model-internal.h"
+#include "model/model-internal.h"
 
-void
-sqt_resource_sampled(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+static void
+resource_sampled(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now;
     (void)more;
@@ -18,3 +18,6 @@ sqt_resource_sampled(struct sqt_process_state *process, int64_t now, const struc
     if (process->consumer->sample)
         process->consumer->sample(process->consumer->context, &row);
 }
+
+const struct sqt_thing_kind sqt_thing_samples = {
+    .events = (const struct sqt_subscription[]){{SQT_EV_SAMPLE, resource_sampled}, {0}}};

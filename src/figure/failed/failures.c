@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blame.h"
+#include "figure/harm/blame.h"
 #include "figure/finding/findings.h"
 
 /* Parents that are told by name. */
