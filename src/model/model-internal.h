@@ -101,6 +101,11 @@ struct sqt_process_state {
     } unlink;
     struct sqt_question question;
     struct {
+        uint64_t conn; /* 0: none */
+        int64_t ns;
+        enum sqt_closer closer;
+    } idle; /* the server connection that closes next: how long it was idle */
+    struct {
         uint64_t sio; /* 0: none */
         uint32_t epoch;
         struct sqt_record service; /* PART_DISKOP_IO */

@@ -349,6 +349,10 @@ struct sqt_server_conn {
     uint32_t epoch;
 };
 
+/* Who closed a server connection: aux of SERVER_IDLE. */
+enum sqt_closer { SQT_CLOSER_SQUID, SQT_CLOSER_SERVER, SQT_CLOSER_RESET, SQT_CLOSERS };
+extern const char *const sqt_closer_names[SQT_CLOSERS];
+
 /* A server connection that was closed, and what TCP knew of it.  What is SQT_MISSING is not known. */
 struct sqt_closed_row {
     const struct sqt_origin *origin;
@@ -361,6 +365,8 @@ struct sqt_closed_row {
     int64_t rtt, least_rtt; /* ns */
     int64_t sent_again;     /* segments */
     int64_t out_of_order;   /* segments that came before others that were sent earlier */
+    int64_t idle;           /* ns since the server's last bytes; SQT_MISSING: less than a second, or not known */
+    enum sqt_closer closer; /* who closed it; where idle is known */
 };
 
 /* Bytes came from a server for a transaction that is over: its client left, and Squid reads on. */

@@ -296,7 +296,7 @@ HandshakeIsCancelled(uint64_t &shaking, const RequestPointer &request)
 /* ---- the ends of connections ---- */
 
 /// Not a part of its caller, which stays small enough to be a part of Comm::Connection::close().  Of a client there is
-/// something to say only if segments were sent again.
+/// something to say only if segments were sent again.  Who closes a server connection matters where it was idle.
 template <class Connection>
 __attribute__((noinline)) void
 EmitClose(const Connection &conn)
@@ -306,6 +306,8 @@ EmitClose(const Connection &conn)
     const bool server = conn.sqtraceToServer && sqt_on(SQT_GROUP_SERVER);
     const bool client = conn.sqtraceOfClient && sqt_on(SQT_GROUP_CLIENT);
     const bool known = (server || client) && sqt_tcp_of(conn.fd, &tcp) == 0;
+    if (server && known && tcp.idle_ms >= 1000)
+        sqt_emit(SQT_EV_SERVER_IDLE, id, tcp.idle_ms, tcp.closed_by);
     if (server && known)
         sqt_emit_pair(SQT_PAIR(SQT_EV_SERVER_CLOSE, SQT_EV_PART_TCP), id, tcp.received, tcp.rtt_us, tcp.least_rtt_us,
                       tcp.sent_again, tcp.out_of_order);

@@ -6,6 +6,7 @@ import re
 import time
 
 from lib import dump
+from lib.clocks import MS
 from lib.client import Client
 from lib.env import free_port, wait_for
 from lib.origin import Origin
@@ -64,6 +65,24 @@ never_direct allow to_moon
         env.check(0 < row.ns("least_rtt_ns") <= row.ns("rtt_ns") * 2, "round trips: %s" % row)
         env.equal((row["sent_again"], row["out_of_order"]), ("0", "0"), "segments that loopback lost")
         env.check(row.ns("open_ns") > 0, "how long it was open")
+
+
+def idle_connections(env):
+    """Connections to servers on which nothing comes for a second, and who closes them."""
+    origin = Origin(env)
+    squid = Squid(env, trace=" names=servers", lines="server_idle_pconn_timeout 2 seconds\n").start()
+    with Client(squid.client_address()) as client:
+        client.request(origin.url("left", left=1300), "left")
+        time.sleep(2)
+        client.request(origin.url("kept"), "kept")
+        time.sleep(4.5)
+        client.request(origin.url("at-once", close=1), "at-once")
+    squid.stop()
+    closes = {row["closed_by"]: row for row in dump.table(env, squid.directory, "closes")}
+    if env.equal(set(closes), {"server", "squid", "-"}, "who closed the three connections"):
+        env.check(1300 * MS <= closes["server"].ns("idle_ns") < 2000 * MS, "how long the server kept it: %s" % closes["server"])
+        env.check(2000 * MS <= closes["squid"].ns("idle_ns") < 4500 * MS, "how long Squid kept it: %s" % closes["squid"])
+        env.equal(closes["-"]["idle_ns"], "-", "one that was not idle")
 
 
 def children(env):
@@ -145,6 +164,7 @@ adaptation_access scanner allow all
 
 TESTS = [
     ("why connections fail, and what TCP knew when they closed", connections, 60),
+    ("who closes idle server connections", idle_connections, 40),
     ("children of a helper die", children, 60),
     ("a mistake in squid.conf ends Squid", mistakes, 60),
     ("long lists, indexes of cache_dirs, a service that is not there", work, 90),

@@ -277,7 +277,7 @@ def closes(trace):
     """Server connections that were closed, from their events: (conn, server, version, how long, TCP's numbers)."""
     _, events = dump(trace, "--table=events")
     opened, named, want = {}, {}, []
-    for event, part in zip(events, events[1:] + [{"event": ""}]):
+    for before, event, part in zip([{"event": ""}] + events, events, events[1:] + [{"event": ""}]):
         conn = event["kid"], event["arg"]
         if event["event"] == "CONNECT_BEGIN" and part["event"] == "PART_SERVER":
             named[conn] = part["aux"], "-" if part["id"] == "0" else part["id"]
@@ -285,13 +285,15 @@ def closes(trace):
             opened[conn] = nanoseconds(event["time_s"])
         elif event["event"] == "SERVER_CLOSE":
             conn, tcp = (event["kid"], event["id"]), ["-"] * 5
+            idle = (["-"] * 2 if before["event"] != "SERVER_IDLE" or before["id"] != event["id"] else
+                    [before["arg"] + "000000", ("squid", "server", "reset")[int(before["aux"])]])
             if part["event"] == "PART_TCP":
                 tcp = [event["arg"], event["aux"] + "000", part["id"] + "000", part["arg"], part["aux"]]
-            want.append((event["id"], *named[conn], str(nanoseconds(event["time_s"]) - opened[conn]), *tcp))
+            want.append((event["id"], *named[conn], str(nanoseconds(event["time_s"]) - opened[conn]), *tcp, *idle))
     _, rows = dump(trace, "--table=closes")
     got = [tuple(row[name] for name in ("conn", "server", "ip_version", "open_ns", "received_bytes", "rtt_ns", "least_rtt_ns",
-                                        "sent_again", "out_of_order")) for row in rows]
-    check(len(want) == 2 and got == want, "table closes, from the events", got, want)
+                                        "sent_again", "out_of_order", "idle_ns", "closed_by")) for row in rows]
+    check(len(want) == 2 and {row[-1] for row in want} == {"server", "-"} and got == want, "table closes, from the events", got, want)
 
 
 # Of an event of table incidents: its name there, and the fields that name, count and took_ns are, that with its unit.
@@ -351,7 +353,7 @@ def xids(trace):
             want = ops[kid, event["id"]] = reads.get((kid, event["arg"]), "-")
         elif name == "DISKOP_END":
             want = ops[kid, event["id"]]
-        elif name.startswith(("WAIT_", "CALLS", "SAMPLE", "LOOP_", "CONN_", "CLIENT_", "REQUEST_PARSED", "SERVER_CLOSE",
+        elif name.startswith(("WAIT_", "CALLS", "SAMPLE", "LOOP_", "CONN_", "CLIENT_", "REQUEST_PARSED", "SERVER_CLOSE", "SERVER_IDLE",
                               "RELEASE", "UNLINK", "DIGEST_RE", "START", "STOP", "CLOCK", "LOST", "HEARTBEAT", "RECONF")):
             want = "-"
         else:

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "make_trace.h"
+#include "model/model.h"
 
 static const char texts[] =
     "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var/cache/d\n"
@@ -114,6 +115,7 @@ lives(void)
     PUT(900093, CONNECT_END, 0, 15, SQT_CONNECT_FAILED);
     PUT(900093, PART_CONNECT_ERROR, 40001, 0, 111);
     unit(2);
+    PUT(900094, SERVER_IDLE, 11, 61000, SQT_CLOSER_SERVER);
     PUT(900094, SERVER_CLOSE, 11, 4000, 1500);
     PUT(900094, PART_TCP, 900, 2, 3);
     unit(2);

@@ -31,6 +31,7 @@
 
 #include "hook_form.h"
 #include "make_trace.h"
+#include "model/model.h"
 
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -856,12 +857,38 @@ kept_request(int64_t at, uint64_t xact, uint32_t server, int reused)
     end_of_reply(at, xact, any(9) ? MISS : REFRESH_HIT, 0);
 }
 
+/* An idle connection that is closed. */
+static void
+left_idle(uint64_t conn, uint32_t server, uint64_t ms, uint32_t closer)
+{
+    const int64_t at = (int64_t)conn * MS;
+    PUT(at, CONNECT_BEGIN, 0, conn, 1);
+    PART(at, PART_SERVER, 0, 0, server);
+    PUT(at + MS, CONNECT_END, 0, conn, SQT_CONNECT_OK);
+    PUT(at + MS + (int64_t)ms * MS, SERVER_IDLE, conn, ms, closer);
+    PUT(at + MS + (int64_t)ms * MS, SERVER_CLOSE, conn, 0, 0);
+}
+
+/* Server 3 closes what is idle for 3 s.  So does server 2, but one stayed for longer; of server 1 there are too few. */
+static void
+left_by_servers(void)
+{
+    for (uint64_t i = 1; i <= 6; ++i) {
+        left_idle(i, 3, 2990 + i, i % 2 ? SQT_CLOSER_SERVER : SQT_CLOSER_RESET);
+        left_idle(10 + i, 2, 3000, SQT_CLOSER_SERVER);
+        left_idle(20 + i, 1, 3000, i < 3 ? SQT_CLOSER_SQUID : SQT_CLOSER_SERVER);
+    }
+    left_idle(30, 2, 3500, SQT_CLOSER_SQUID);
+}
+
 static void
 kept(const char *path, const char *persistent, int on)
 {
-    int64_t at = 0;
+    int64_t at = on ? 5 * SECOND : 0;
     random_state = 16;
     PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
+    if (on)
+        left_by_servers();
     for (uint64_t i = 1; i <= 3000; ++i)
         kept_request(at += (int64_t)any(900 * MS), i, 1 + (uint32_t)any(1 + any(any(40) ? 2 : 3)), on && any(2));
     snprintf(own_texts, sizeof(own_texts),

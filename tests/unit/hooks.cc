@@ -1109,13 +1109,19 @@ ends_of_connections()
     expect("one that times out does, one that succeeds does not",
            "CONNECT_END 5 50 2; PART_CONNECT_ERROR 80 0 110; CONNECT_END 5 50 0; ");
     Sqtrace::ConnectionCloses(conn);
-    sqt_tcp tcp = {4000, 900, 700, 3, 2, 40, 1400, 6000000};
+    sqt_tcp tcp = {4000, 900, 700, 3, 2, 40, 1400, 6000000, 999, 1};
     tcp_known = &tcp;
     Sqtrace::ConnectionCloses(conn);
     conn.sqtraceToServer = false;
     Sqtrace::ConnectionCloses(conn);
     expect("a connection that closes has what TCP knows of it, if that is anything, and if it leads to a server",
            "SERVER_CLOSE 50 0 0; SERVER_CLOSE 50 4000 900; PART_TCP 700 3 2; ");
+    conn.sqtraceToServer = true;
+    tcp.idle_ms = 1000;
+    Sqtrace::ConnectionCloses(conn);
+    conn.sqtraceToServer = false;
+    expect("and who closes it, if nothing came from the server for a second",
+           "SERVER_IDLE 50 1000 1; SERVER_CLOSE 50 4000 900; PART_TCP 700 3 2; ");
     conn.sqtraceOfClient = true;
     Sqtrace::ConnectionCloses(conn);
     expect("one of a client has nothing in group server", "");

@@ -153,11 +153,23 @@ def slower(requests):
     return max(0, sum(sums[0]) / len(sums[0]) - sum(sums[1]) / len(sums[1])) if all(sums) else 0
 
 
-def kept_connections(requests, keep):
+def servers_keep(path):
+    """{server: ns} of those that closed five idle connections, and none stayed idle for longer"""
+    left, stayed = collections.defaultdict(list), collections.defaultdict(int)
+    for r in rows("--columns=server,idle_ns,closed_by", path, table="closes"):
+        if r["closed_by"] in ("server", "reset"):
+            left[r["server"]].append(int(r["idle_ns"]))
+        elif r["closed_by"] == "squid":
+            stayed[r["server"]] = max(stayed[r["server"]], int(r["idle_ns"]))
+    return {server: max(idle) for server, idle in left.items() if len(idle) >= 5 and max(idle) >= stayed[server]}
+
+
+def kept_connections(requests, keep, servers=()):
     """Nanoseconds that kept connections save, and how many requests have one."""
     idle, saved, found, more = collections.defaultdict(list), 0, 0, slower(requests)
     for begin, end, server, connecting, _ in requests:
-        there = [since for since in idle[server] if since <= begin < since + keep]
+        there = [since for since in idle[server]
+                 if since <= begin < since + (min(keep, servers[server]) if server in servers else keep)]
         if there:
             idle[server].remove(max(there))
             saved, found = saved + connecting + (more if connecting else 0), found + 1
@@ -184,11 +196,14 @@ def kept(folder):
     for path, setting, times in (off, "server_persistent_connections", (1,)), (on, "server_idle_pconn_timeout", (2, 5, 20)):
         found, requests = of(rows(path), setting), kept_requests(path)
         hours = (max(r[1] for r in requests) - requests[0][0] + requests[0][4]) / 3.6e12
-        want = [kept_connections(requests, 2 * 10 ** 9 * t) for t in times]
+        servers = servers_keep(path)
+        check(servers == ({"origin-3": 2996000000} if path == on else {}), "who closes idle connections", servers)
+        want = [kept_connections(requests, 2 * 10 ** 9 * t, servers) for t in times]
         check(len(found) == len(times) and all(saves(row, saved, hours) and row["method"].startswith("%d of 3000 requests" % count)
                                                for row, (saved, count) in zip(found, want)),
               "%s: connecting that is saved is that of a second simulation" % setting, want, *found)
         check({r["bound"] for r in found} == {"at_most" if "idle" in setting else "forecast"}, "what they are called", *found)
+        check(path == off or found[0]["method"].endswith("of 3 servers, 1 close them earlier"), "how many servers do", *found)
         found = of(rows(path), "negative_dns_ttl")
         check([r["value"] for r in found] == ["600 seconds", "3600 seconds", "86400 seconds"] and all(
             r["bound"] == "at_most" and saves(r, kept_answers(requests, 10 ** 9 * int(r["value"].split()[0])), hours)

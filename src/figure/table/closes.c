@@ -25,6 +25,8 @@ closes_closed(void *context, const struct sqt_closed_row *c)
     CELL(least_rtt_ns).number = c->least_rtt;
     CELL(sent_again).number = c->sent_again;
     CELL(out_of_order).number = c->out_of_order;
+    CELL(idle_ns).number = c->idle;
+    CELL(closed_by).text = c->idle == SQT_MISSING ? NULL : sqt_closer_names[c->closer];
     if (sqt_job_wants(job, c->at, row))
         sqt_job_row(job, row);
 }

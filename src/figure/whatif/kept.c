@@ -6,8 +6,9 @@
  * back.  The next one for the same server takes the one that was given back last, if it is idle for less than the time-out:
  * so does Squid's pool (PconnPool::popStored()).  A request that may not be sent twice takes none, and closes one.  What is
  * saved is connecting, with TLS, of those that did connect.  To a limit is added by how much servers were slower on new
- * connections than on kept ones, in the mean.  Whether a server would keep a connection that long is not known: it is
- * taken to do so.  So a longer time-out brings at most what is computed.
+ * connections than on kept ones, in the mean.  A server keeps a connection no longer than the longest that it left idle
+ * and then closed itself, once it has closed a few, and if Squid closed none that was idle for longer.  Else it is taken to
+ * keep it.  So a longer time-out brings at most what is computed.
  *
  * DNS answers: a look-up is saved if the name of that server was looked up less than the new time before.  Requests that
  * never came to a server may have failed at the look-up: all their time in DNS counts as saved.
@@ -28,6 +29,8 @@
 /* Connections that are followed for each server: of more, the oldest idle ones are forgotten.  And servers. */
 #define IDLE_MOST 4096
 #define SERVERS_MOST 4096
+/* So many idle connections has a server closed whose own time-out is known. */
+#define LEFT_LEAST 5
 /* Of more requests, the server is not known: connections cannot be told apart. */
 #define UNNAMED_MOST_PCT 5
 
@@ -61,6 +64,9 @@ struct idle {
 struct server {
     struct idle idle[TIMES];
     int64_t asked[ANSWERS]; /* when its name was looked up last; INT64_MIN: never */
+    uint64_t left;          /* idle connections that it closed, with or without a reset */
+    int64_t left_idle;      /* the longest that one of these was idle, in ns */
+    int64_t closed_idle;    /* the same of those that Squid closed */
     struct server *next;
 };
 
@@ -147,12 +153,20 @@ kept_server(struct sqt_whatif_kept *k, uint64_t id)
     return s;
 }
 
+static int
+server_leaves(const struct server *s)
+{
+    return s->left >= LEFT_LEAST && s->left_idle >= s->closed_idle;
+}
+
 static void
 kept_connection(struct sqt_whatif_kept *k, struct server *s, const struct want *w)
 {
-    const int64_t timeout = kept_timeout(k);
+    const int64_t timeout = kept_timeout(k) * SECOND;
     for (unsigned i = 0; i < TIMES; ++i) {
-        const int found = idle_take(&s->idle[i], w->begin, timeout * kept_times[i] * SECOND);
+        const int64_t kept = timeout * kept_times[i];
+        const int found =
+            idle_take(&s->idle[i], w->begin, server_leaves(s) && s->left_idle < kept ? s->left_idle : kept);
         if (found && w->may_use) {
             ++k->would[i];
             if (!w->reused) {
@@ -197,6 +211,13 @@ kept_want(void *context, const void *item)
 
 /* ---- requests ---- */
 
+/* 0: not known. */
+static uint64_t
+kept_server_id(const struct sqt_origin *origin, uint32_t server)
+{
+    return server == UINT32_MAX ? 0 : ((uint64_t)origin->index << 32) + server + 1;
+}
+
 /* Squid keeps a body for no second try, so it sends such a request on a new connection only. */
 static int
 kept_may_use(const struct sqt_xact *x)
@@ -232,7 +253,7 @@ sqt_whatif_kept_request(struct sqt_whatif_kept *k, const struct sqt_xact *x)
     const struct want want = {
         .begin = with_server ? x->server_from : x->end,
         .end = with_server ? x->server_until : x->end - 1,
-        .server = x->server == UINT32_MAX ? 0 : ((uint64_t)x->origin->index << 32) + x->server + 1,
+        .server = kept_server_id(x->origin, x->server),
         .connecting = x->stages.ns[SQT_STAGE_CONNECT] + x->stages.ns[SQT_STAGE_TLS],
         .looking_up = looking_up,
         .reused = x->reused == 1,
@@ -250,6 +271,18 @@ sqt_whatif_kept_request(struct sqt_whatif_kept *k, const struct sqt_xact *x)
     k->first = x->begin < k->first ? x->begin : k->first;
     k->last = x->end > k->last ? x->end : k->last;
     sqt_ordered_put(&k->wants, &want, x->end);
+}
+
+void
+sqt_whatif_kept_closed(struct sqt_whatif_kept *k, const struct sqt_closed_row *row)
+{
+    struct server *const s = row->idle == SQT_MISSING ? NULL : kept_server(k, kept_server_id(row->origin, row->server));
+    if (!s)
+        return;
+    int64_t *const most = row->closer == SQT_CLOSER_SQUID ? &s->closed_idle : &s->left_idle;
+    s->left += row->closer != SQT_CLOSER_SQUID;
+    if (row->idle > *most)
+        *most = row->idle;
 }
 
 /* ---- rows ---- */
@@ -317,12 +350,15 @@ kept_connections(const struct sqt_whatif_kept *k)
         return;
     snprintf(now, sizeof(now), "%" PRId64 " seconds", kept_timeout(k));
     const double slower = kept_slower(k);
+    size_t leaving = 0;
+    for (const struct server *s = k->list; s; s = s->next)
+        leaving += server_leaves(s);
     for (unsigned i = 1; i < TIMES; ++i) {
         snprintf(value, sizeof(value), "%" PRId64 " seconds", kept_timeout(k) * kept_times[i]);
         snprintf(method, sizeof(method),
                  "%" PRIu64 " of %" PRIu64 " requests would have a kept connection instead of %" PRIu64
-                 ", if servers keep them that long",
-                 k->would[i] > k->reused ? k->would[i] : k->reused, k->requests, k->reused);
+                 ", if servers keep them that long; of %zu servers, %zu close them earlier",
+                 k->would[i] > k->reused ? k->would[i] : k->reused, k->requests, k->reused, k->server_count, leaving);
         kept_row(k, "server_idle_pconn_timeout", value, now, k->saved[i] + slower * (double)k->spared[i], "at_most",
                  method);
     }

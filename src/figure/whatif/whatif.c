@@ -209,6 +209,15 @@ whatif_wait(void *context, const struct sqt_wait *wait)
         sqt_whatif_children_wait(w->children, wait);
 }
 
+static void
+whatif_closed(void *context, const struct sqt_closed_row *row)
+{
+    const struct sqt_job *const job = context;
+    struct whatif *const w = job->state;
+    if (w->kept && row->at >= job->since && row->at < job->until)
+        sqt_whatif_kept_closed(w->kept, row);
+}
+
 /* Settings that a trace cannot answer for. */
 static void
 whatif_reasons(struct sqt_job *job)
@@ -252,6 +261,6 @@ whatif_finish(struct sqt_job *job)
 
 const struct sqt_family sqt_family_whatif = {
     .start = whatif_start,
-    .consumer = {.request = whatif_request, .sample = whatif_sample, .wait = whatif_wait},
+    .consumer = {.request = whatif_request, .sample = whatif_sample, .wait = whatif_wait, .closed = whatif_closed},
     .finish = whatif_finish,
 };

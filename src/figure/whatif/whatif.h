@@ -69,6 +69,7 @@ void sqt_whatif_collapsed_finish(struct sqt_whatif_collapsed *collapsed);
 struct sqt_whatif_kept;
 struct sqt_whatif_kept *sqt_whatif_kept_new(struct sqt_job *job);
 void sqt_whatif_kept_request(struct sqt_whatif_kept *kept, const struct sqt_xact *xact);
+void sqt_whatif_kept_closed(struct sqt_whatif_kept *kept, const struct sqt_closed_row *row);
 /* Adds the rows, and frees it. */
 void sqt_whatif_kept_finish(struct sqt_whatif_kept *kept);
 

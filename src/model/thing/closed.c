@@ -6,6 +6,11 @@
  */
 #include "model/model-internal.h"
 
+/* Longer than a kernel's counter says. */
+#define IDLE_MOST_MS (UINT64_C(1) << 32)
+
+const char *const sqt_closer_names[SQT_CLOSERS] = {"squid", "server", "reset"};
+
 static void
 conn_forget(struct sqt_process_state *process, struct sqt_server_conn *conn)
 {
@@ -55,6 +60,16 @@ conn_tcp(struct sqt_closed_row *row, const struct sqt_record *close, const struc
     row->out_of_order = conn_count(part->aux);
 }
 
+static void
+conn_idle(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now, (void)more;
+    const int known = record->arg < IDLE_MOST_MS && record->aux < SQT_CLOSERS;
+    process->idle.conn = known ? record->id : 0;
+    process->idle.ns = known ? (int64_t)record->arg * 1000000 : 0;
+    process->idle.closer = known ? (enum sqt_closer)record->aux : SQT_CLOSER_SQUID;
+}
+
 void
 sqt_conn_closes(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
@@ -69,16 +84,25 @@ sqt_conn_closes(struct sqt_process_state *process, int64_t now, const struct sqt
                                  .rtt = SQT_MISSING,
                                  .least_rtt = SQT_MISSING,
                                  .sent_again = SQT_MISSING,
-                                 .out_of_order = SQT_MISSING};
+                                 .out_of_order = SQT_MISSING,
+                                 .idle = SQT_MISSING};
     if (!process->consumer->closed)
         return;
     if (conn && conn->epoch == process->epoch && !sqt_stepped_since(process, conn->begin))
         row.begin = conn->begin;
     if (more && record[1].event == SQT_EV_PART_TCP)
         conn_tcp(&row, record, record + 1);
+    if (process->idle.conn && process->idle.conn == record->id) {
+        row.idle = process->idle.ns;
+        row.closer = process->idle.closer;
+    }
+    process->idle.conn = 0;
     process->consumer->closed(process->consumer->context, &row);
     if (conn)
         conn_forget(process, conn);
 }
 
-const struct sqt_thing_kind sqt_thing_conns = {.words = "server connections", .size = sizeof(struct sqt_server_conn)};
+const struct sqt_thing_kind sqt_thing_conns = {
+    .words = "server connections",
+    .size = sizeof(struct sqt_server_conn),
+    .events = (const struct sqt_subscription[]){{SQT_EV_SERVER_IDLE, conn_idle}, {0}}};

@@ -11,6 +11,9 @@
 
 #include "trace/sqtrace.h"
 
+/* States of a connection, as tcp(7)'s kernel numbers them; netinet/tcp.h has names for them, and a tcp_info of its own. */
+enum { STATE_CLOSE = 7, STATE_CLOSE_WAIT = 8, STATE_LAST_ACK = 9 };
+
 /* A member that the kernel has filled in, else 0. */
 #define MEMBER(info, size, member) \
     (offsetof(struct tcp_info, member) + sizeof((info).member) <= (size) ? (info).member : 0)
@@ -33,5 +36,9 @@ sqt_tcp_of(int fd, struct sqt_tcp *tcp)
     tcp->unacked = sent > gone ? sent - gone : 0;
     const uint64_t busy = MEMBER(info, size, tcpi_busy_time), full = MEMBER(info, size, tcpi_rwnd_limited);
     tcp->busy_us = busy > full ? busy - full : 0;
+    tcp->idle_ms = info.tcpi_last_data_recv;
+    tcp->closed_by = info.tcpi_state == STATE_CLOSE_WAIT || info.tcpi_state == STATE_LAST_ACK ? 1
+                     : info.tcpi_state == STATE_CLOSE                                         ? 2
+                                                                                              : 0;
     return 0;
 }

@@ -18,6 +18,7 @@ input ends.  A port of 0 is any; NAMED is the address that its DNS server gives 
     interim=1  a 103 before the answer              upgrade=1  a 101, then an echo
     reset=1    with abort: a reset, not an end      raw=TEXT   TEXT and the end instead of an answer
     unread=1   close without reading the body
+    left=1300  close the connection if no other request comes within that many milliseconds
 
 Log, tab separated, nanoseconds of CLOCK_MONOTONIC:
     tag  connection  nth-request  received  header-sent  body-sent  method  path
@@ -74,16 +75,17 @@ class Connection:
         Connection.serial += 1
         self.number = Connection.serial
         self.reader, self.writer, self.log = reader, writer, log
+        self.keeps = None  # seconds until it closes an idle connection; None: it does not
 
     async def serve(self):
         nth = 0
         try:
             while True:
-                head = await self.reader.readuntil(b"\r\n\r\n")
+                head = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), self.keeps)
                 nth += 1
                 if not await self.answer(head.decode("latin-1"), nth, self.reader.arrived):
                     break
-        except (asyncio.IncompleteReadError, ConnectionError, asyncio.LimitOverrunError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.LimitOverrunError, asyncio.TimeoutError):
             pass
         self.writer.close()
 
@@ -116,6 +118,7 @@ class Connection:
         if path.startswith("http://"):
             path = "/" + path.split("/", 3)[3]
         want = parameters(path)
+        self.keeps = int(want["left"]) / 1000 if "left" in want else None
         if "unread" in want:
             return False
         if "content-length" in headers or "transfer-encoding" in headers:
