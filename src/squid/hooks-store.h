@@ -206,14 +206,21 @@ SwapOutIsRefused(const Entry &entry, const ContextPointer &context)
         SwapIsRefused(XactThatBrings(entry, context), entry.swap_dirn, true);
 }
 
-/// an entry that may be stored will not be
 template <class Entry, class ContextPointer>
 __attribute__((noinline, cold)) void
-EntryIsNotKept(const Entry &entry, const uint32_t why, const ContextPointer &context)
+EmitNotKept(const Entry &entry, const uint32_t why, const ContextPointer &context)
+{
+    sqt_emit(SQT_EV_NOT_KEPT, XactThatBrings(entry, context), 0, why);
+    StayOnStack();
+}
+
+/// an entry that may be stored will not be, and why() says for what reason
+template <class Entry, class Why, class ContextPointer>
+inline void
+EntryIsNotKept(const Entry &entry, const Why &why, const ContextPointer &context)
 {
     if (sqt_on(SQT_GROUP_STORE))
-        sqt_emit(SQT_EV_NOT_KEPT, XactThatBrings(entry, context), 0, why);
-    StayOnStack();
+        EmitNotKept(entry, why(), context);
 }
 
 template <class Sio>

@@ -1729,11 +1729,14 @@ unkept_entries()
     const Brought::Request request = {&xaction};
     const Brought::Memory memory = {&request};
     const Brought entry = {&memory};
+    unsigned asked = 0;
+    const auto why = [&asked] { return ++asked, SQT_UNKEPT_OPEN_FILES; };
     sqt_groups = 0;
-    Sqtrace::EntryIsNotKept(entry, SQT_UNKEPT_TOO_LARGE, context);
+    Sqtrace::EntryIsNotKept(entry, why, context);
     sqt_groups = SQT_GROUP_STORE;
-    Sqtrace::EntryIsNotKept(entry, SQT_UNKEPT_OPEN_FILES, context);
+    Sqtrace::EntryIsNotKept(entry, why, context);
     expect("an entry of which nothing is kept", "NOT_KEPT 5 0 3; ");
+    expect_true("why is looked for only while tracing", asked == 1);
     sqt_groups = 0;
 }
 
@@ -1974,6 +1977,13 @@ struct SquidSettings {
         int64_t maxObjectSize = -1;
     } Store;
     int workers = 4;
+    struct {
+        int server_pconns = 1, collapsed_forwarding = 0;
+    } onoff;
+    struct {
+        int64_t serverIdlePconn = 60;
+    } Timeout;
+    int64_t negativeDnsTtl = 59;
     MaybeFlag memShared = {true, true};
     struct {
         int lowWaterMark = 90, highWaterMark = 95;
@@ -2001,7 +2011,8 @@ settings()
     expect("settings are lines of squid.conf; what nobody set or uses is none",
            "cache_mem 268435456 bytes; maximum_object_size_in_memory 524288 bytes; workers 4; memory_cache_shared on; "
            "cache_swap_low 90; cache_swap_high 95; memory_replacement_policy lru; cache_replacement_policy heap GDSF; "
-           "store_id_children 5 concurrency=10; ");
+           "store_id_children 5 concurrency=10; server_persistent_connections on; server_idle_pconn_timeout 60 seconds; "
+           "negative_dns_ttl 59 seconds; collapsed_forwarding off; ");
     defined.clear();
     large_ones_are_defined = 1;
     Sqtrace::SettingsAreTold(conf);
