@@ -2008,11 +2008,12 @@ settings()
     sqt_groups = SQT_GROUP_SAMPLE;
     Sqtrace::SettingsAreTold(conf);
     emitted = defined;
-    expect("settings are lines of squid.conf; what nobody set or uses is none",
-           "cache_mem 268435456 bytes; maximum_object_size_in_memory 524288 bytes; workers 4; memory_cache_shared on; "
-           "cache_swap_low 90; cache_swap_high 95; memory_replacement_policy lru; cache_replacement_policy heap GDSF; "
-           "store_id_children 5 concurrency=10; server_persistent_connections on; server_idle_pconn_timeout 60 seconds; "
-           "negative_dns_ttl 59 seconds; collapsed_forwarding off; ");
+    expect(
+        "settings are lines of squid.conf; what nobody set or uses is none",
+        "cache_mem 268435456 bytes; maximum_object_size_in_memory 524288 bytes; workers 4; memory_cache_shared on; "
+        "cache_swap_low 90; cache_swap_high 95; memory_replacement_policy lru; cache_replacement_policy heap GDSF; "
+        "store_id_children 5 concurrency=10; server_persistent_connections on; server_idle_pconn_timeout 60 seconds; "
+        "negative_dns_ttl 59 seconds; collapsed_forwarding off; ");
     defined.clear();
     large_ones_are_defined = 1;
     Sqtrace::SettingsAreTold(conf);
