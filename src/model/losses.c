@@ -53,6 +53,7 @@ sqt_lost(struct sqt_process_state *process, int64_t now, const struct sqt_record
 {
     (void)more;
     ++process->epoch;
+    process->loop.whole = now;
     if (process->consumer->loss) {
         struct sqt_loss_row row = {
             .origin = process->origin,

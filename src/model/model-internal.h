@@ -30,6 +30,7 @@ struct sqt_loop_state {
         int64_t total;      /* ns of the waits that are over */
         int64_t begin, end; /* of the last one */
     } waits_over;
+    int64_t whole; /* no wait from then on is missing; INT64_MIN: none is */
     struct {
         uint64_t ticks; /* of the last sample; 0: none */
         int64_t waited; /* waits_over.total then */

@@ -199,8 +199,9 @@ init_pools(struct sqt_process_state *process)
 }
 
 static struct sqt_process_state *
-model_process_of(struct sqt_model *model, const struct sqt_origin *origin)
+model_process_of(struct sqt_model *model, const struct sqt_run *run)
 {
+    const struct sqt_origin *const origin = run->origin;
     if (origin->index >= model->count) {
         const size_t count = origin->index + 1;
         model->processes = sqt_resized(model->processes, count * sizeof(*model->processes));
@@ -215,6 +216,8 @@ model_process_of(struct sqt_model *model, const struct sqt_origin *origin)
     process->origin = origin;
     process->now = SQT_MISSING;
     process->stepped = INT64_MIN;
+    const int begins = !run->first || run->first == UINT64_MAX;
+    process->loop.whole = begins ? INT64_MIN : sqt_line_ns(&run->line, run->records->time);
     process->accepted_least = UINT64_MAX;
     process->room = &model->room;
     model->room.kids[origin->identity.kid % SQT_MODEL_KIDS] = process;
@@ -246,7 +249,7 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
     }
     if (!run->count)
         return;
-    struct sqt_process_state *const process = model_process_of(model, run->origin);
+    struct sqt_process_state *const process = model_process_of(model, run);
     process->line = run->line;
     model->origin = run->origin;
     if (process->unsure && !run->unsure)
