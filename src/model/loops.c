@@ -250,8 +250,9 @@ sqt_loop_sampled(struct sqt_process_state *process, int64_t now, const struct sq
         .dir = in ? in->aux : UINT32_MAX,
     };
     const int64_t until = row.until < now ? row.until : now, waited = loops_waited(p, until);
-    const int known = p->sampled.ticks && p->sampled.ticks == record->id && p->sampled.epoch == process->epoch &&
-                      row.from >= p->whole; /* a sample is recorded after it is taken: waits in between may be missing */
+    const int known =
+        p->sampled.ticks && p->sampled.ticks == record->id && p->sampled.epoch == process->epoch &&
+        row.from >= p->whole; /* a sample is recorded after it is taken: waits in between may be missing */
     const int64_t before = p->sampled.waited;
     p->sampled.ticks = record->arg;
     p->sampled.waited = waited;

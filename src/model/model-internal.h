@@ -72,7 +72,7 @@ struct sqt_model_room {
     void *log;                                      /* with this context; NULL: there is none */
     sqt_accepted_function *accepted;                /* knows connections that are older than what is read; NULL: none */
     void *accepted_context;
-    int64_t accepted_since; /* only requests that begin then, or later, need it */
+    int64_t accepted_since, accepted_until; /* only requests that begin then need it */
 };
 
 /* What the model knows of one origin, which is one process: the name space of its ids. */
@@ -270,6 +270,8 @@ struct sqt_model {
     struct sqt_process_state **processes;               /* by the origin's index */
     size_t count;
     struct sqt_model_room room;
+    int settled;                     /* only records of what is known are looked at */
+    unsigned char names[SQT_EVENTS]; /* enum sqt_event_names */
     const struct sqt_origin *origin; /* of what is handed out */
     const struct sqt_run *run;       /* from which it is; NULL: from none, at the end */
     size_t at;                       /* the record of it that ends what is handed out */

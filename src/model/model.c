@@ -3,6 +3,7 @@
  * model.c - which event is whose, and the end of a trace.
  */
 #include "base/memory.h"
+#include "format/event-xid.h"
 #include "model-internal.h"
 
 #include <stdlib.h>
@@ -154,6 +155,7 @@ sqt_model_new(const struct sqt_consumer *consumer)
     model->room.left = SQT_MODEL_BYTES;
     for (unsigned i = 1; i < SQT_EVENTS; ++i) {
         const struct sqt_event_info *const event = &sqt_events[i];
+        model->names[i] = (unsigned char)sqt_event_names_of(i);
         memcpy(model->handlers[i], subscribers[i], sizeof(model->handlers[i]));
         if (!subscribers[i][0] && event->id.kind == SQT_KIND_XACT && (event->opens | event->closes))
             model->handlers[i][0] = sqt_xact_stages;
@@ -169,11 +171,13 @@ sqt_model_join(struct sqt_model *model, sqt_logged_function *logged, void *conte
 }
 
 void
-sqt_model_look_back(struct sqt_model *model, sqt_accepted_function *accepted, void *context, int64_t since)
+sqt_model_look_back(struct sqt_model *model, sqt_accepted_function *accepted, void *context, int64_t since,
+                    int64_t until)
 {
     model->room.accepted = accepted;
     model->room.accepted_context = context;
     model->room.accepted_since = since;
+    model->room.accepted_until = until;
 }
 
 static void
@@ -225,6 +229,15 @@ model_process_of(struct sqt_model *model, const struct sqt_run *run)
     return process;
 }
 
+/* The lines of two blocks may disagree by some nanoseconds where they meet. */
+static inline void
+model_goes_on(struct sqt_process_state *process, const struct sqt_run *run, const struct sqt_record *record)
+{
+    const int64_t at = sqt_line_ns(&run->line, record->time);
+    if (at > process->now)
+        process->now = at;
+}
+
 /* The last unit of the run is the process's last sign of life. */
 static void
 model_note_last(struct sqt_process_state *process, const struct sqt_run *run)
@@ -235,7 +248,30 @@ model_note_last(struct sqt_process_state *process, const struct sqt_run *run)
     if (last) {
         process->last_event = run->records[last - 1].event;
         process->last_id = run->records[last - 1].id;
+        model_goes_on(process, run, &run->records[last - 1]);
     }
+}
+
+/* Whether the record is of something that is known, or of nothing in particular. */
+static int
+model_concerns(const struct sqt_model *model, const struct sqt_process_state *process, const struct sqt_record *record)
+{
+    switch ((enum sqt_event_names)model->names[record->event]) {
+    case SQT_NAMES_XACT:
+        return sqt_idmap_get(&process->xacts, record->id) ||
+               (record->event == SQT_EV_XACT_NAMED && sqt_idmap_get(&process->xacts, record->arg));
+    case SQT_NAMES_OPENS_SIO:
+        return sqt_idmap_get(&process->xacts, record->arg) != NULL;
+    case SQT_NAMES_SIO:
+        return sqt_idmap_get(&process->swaps, record->id) != NULL;
+    case SQT_NAMES_OPENS_OP:
+        return sqt_idmap_get(&process->swaps, record->arg) != NULL;
+    case SQT_NAMES_OP:
+        return sqt_idmap_get(&process->diskops, record->id) != NULL;
+    case SQT_NAMES_NONE:
+        break;
+    }
+    return sqt_events[record->event].id.kind != SQT_KIND_CONN || sqt_idmap_get(&process->clients, record->id);
 }
 
 void
@@ -260,12 +296,13 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
         size_t more = record->flags & SQT_FLAG_MORE;
         if (more > run->count - i - 1)
             more = run->count - i - 1;
-        const int64_t at = sqt_line_ns(&run->line, record->time);
+        sqt_handler *const *called = record->event < SQT_EVENTS ? model->handlers[record->event] : none;
+        if (__builtin_expect(model->settled, 0) && !(*called && model_concerns(model, process, record))) {
+            i += more;
+            continue;
+        }
         model->at = i;
-        /* The lines of two blocks may disagree by some nanoseconds where they meet. */
-        if (at > process->now)
-            process->now = at;
-        sqt_handler *const *const called = record->event < SQT_EVENTS ? model->handlers[record->event] : none;
+        model_goes_on(process, run, record);
         for (unsigned s = 0; s < SQT_SUBSCRIBERS && called[s]; ++s)
             called[s](process, process->now, record, (unsigned)more);
         i += more;

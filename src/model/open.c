@@ -121,6 +121,8 @@ sqt_model_open_loops(const struct sqt_model *model, void (*tell)(void *context, 
     }
 }
 
+/* ---- what is still waited for ---- */
+
 /* Whether one of the pool began in that time; the oldest come first. */
 #define OPEN_BEGAN(type, pool, at) \
     for (const struct type *x = (pool).first; x && x->at < until; x = x->pooled.next) \
@@ -139,10 +141,9 @@ open_is_put_off(const struct sqt_process_state *process, int64_t since, int64_t 
 }
 
 static int
-open_began(const struct sqt_process_state *process, int64_t since, int64_t until)
+open_other_began(const struct sqt_process_state *process, int64_t since, int64_t until)
 {
     const struct sqt_loop_state *const loop = &process->loop;
-    OPEN_BEGAN(sqt_xact, process->xact_pool, begin)
     OPEN_BEGAN(sqt_swap, process->swap_pool, begin)
     OPEN_BEGAN(sqt_io, process->io_pool, asked)
     OPEN_BEGAN(sqt_attempt, process->attempt_pool, begin)
@@ -151,6 +152,13 @@ open_began(const struct sqt_process_state *process, int64_t since, int64_t until
     OPEN_BEGAN(sqt_wait, process->wait_pool, begin)
     return process->now < until || open_is_put_off(process, since, until) ||
            ((loop->waits || loop->works) && loop->row.begin >= since && loop->row.begin < until);
+}
+
+static int
+open_began(const struct sqt_process_state *process, int64_t since, int64_t until)
+{
+    OPEN_BEGAN(sqt_xact, process->xact_pool, begin)
+    return open_other_began(process, since, until);
 }
 
 int
@@ -162,4 +170,28 @@ sqt_model_is_open(const struct sqt_model *model, int64_t since, int64_t until)
             return 1;
     }
     return 0;
+}
+
+/* Whether no other transaction can matter to it any more: it will follow none, nor look for an object. */
+static int
+open_is_settled(const struct sqt_xact *x)
+{
+    return !x->follow &&
+           (x->reply_source >= 0 || x->first_byte != SQT_MISSING || x->stages.open >> SQT_STAGE_TUNNEL & 1);
+}
+
+void
+sqt_model_settle(struct sqt_model *model, int64_t since, int64_t until)
+{
+    for (size_t i = 0; i < model->count && !model->settled; ++i) {
+        const struct sqt_process_state *const process = model->processes[i];
+        if (!process || process->origin->over)
+            continue;
+        if (open_other_began(process, since, until))
+            return;
+        for (const struct sqt_xact *x = process->xact_pool.first; x && x->begin < until; x = x->pooled.next)
+            if (x->begin >= since && !open_is_settled(x))
+                return;
+    }
+    model->settled = 1;
 }
