@@ -136,5 +136,5 @@ def windows(env):
 
 
 TESTS = [
-    ("random windows of a trace of three workers, with losses, steps, restarts and rotations", windows, 3600 * 2),
+    ("random windows of a trace of three workers, with losses, steps, restarts and rotations", windows, 900, 5400),
 ]
