@@ -14,6 +14,10 @@
 
 #define ZLIB_LEVEL 1
 #define ZSTD_LEVEL 1
+/* A block of more bytes has a table of matches of 2^12 entries.  Those 16 KB stay in the first-level cache, where the level's
+ * own table has 32 or 64 KB.  A smaller block is compressed faster with the level's own. */
+#define ZSTD_SMALL 16384
+#define ZSTD_LARGE_HASH_LOG 12
 
 static const char *const compress_no_memory = "there is no memory to decompress the block";
 static const char *const damaged = "the block cannot be decompressed";
@@ -122,6 +126,7 @@ zlib_decompress(struct sqt_decompressor *d, const uint8_t *data, size_t size, ui
 /* ---- zstd ---- */
 
 #ifdef SQT_HAVE_ZSTD
+/* Each libzstd with ZSTD_compress2() takes these parameters; a block would be as good without them. */
 static size_t
 zstd_compress(struct sqt_compressor *c, const uint8_t *data, size_t size, uint8_t *to, size_t room)
 {
@@ -129,7 +134,9 @@ zstd_compress(struct sqt_compressor *c, const uint8_t *data, size_t size, uint8_
         c->zstd = ZSTD_createCCtx();
     if (!c->zstd)
         return 0;
-    const size_t used = ZSTD_compressCCtx(c->zstd, to, room, data, size, ZSTD_LEVEL);
+    (void)ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+    (void)ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_hashLog, size > ZSTD_SMALL ? ZSTD_LARGE_HASH_LOG : 0);
+    const size_t used = ZSTD_compress2(c->zstd, to, room, data, size);
     return ZSTD_isError(used) ? 0 : used;
 }
 

@@ -15,7 +15,7 @@
 enum sqt_compression {
     SQT_COMPRESSION_OFF,
     SQT_COMPRESSION_ZLIB, /* level 1 */
-    SQT_COMPRESSION_ZSTD  /* level 1 */
+    SQT_COMPRESSION_ZSTD  /* level 1, with a smaller table for large blocks */
 };
 
 /* What is used unless something else is asked for: zstd if this was built with it, else zlib. */

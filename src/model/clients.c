@@ -78,7 +78,8 @@ clients_find(struct sqt_process_state *process, uint64_t id)
         client = clients_add(process, id);
         client->unasked = clients_is_old(process, id);
     }
-    if (client->unasked && process->now >= process->room->accepted_since)
+    if (client->unasked && process->now >= process->room->accepted_since &&
+        process->now < process->room->accepted_until)
         clients_ask(process, client);
     if (client->epoch != process->epoch) {
         client->epoch = process->epoch;

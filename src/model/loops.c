@@ -72,6 +72,8 @@ loop_work(struct sqt_process_state *process, int64_t now, const struct sqt_recor
 {
     (void)more;
     struct sqt_loop_state *const p = &process->loop;
+    if (p->whole != INT64_MIN && (!p->waits || p->epoch != process->epoch))
+        p->whole = now; /* its begin is missing */
     if (!p->waits)
         return;
     p->waits = 0;
@@ -248,7 +250,9 @@ loop_sampled(struct sqt_process_state *process, int64_t now, const struct sqt_re
         .dir = in ? in->aux : UINT32_MAX,
     };
     const int64_t until = row.until < now ? row.until : now, waited = loops_waited(p, until);
-    const int known = p->sampled.ticks && p->sampled.ticks == record->id && p->sampled.epoch == process->epoch;
+    const int known =
+        p->sampled.ticks && p->sampled.ticks == record->id && p->sampled.epoch == process->epoch &&
+        row.from >= p->whole; /* a sample is recorded after it is taken: waits in between may be missing */
     const int64_t before = p->sampled.waited;
     p->sampled.ticks = record->arg;
     p->sampled.waited = waited;

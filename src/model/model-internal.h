@@ -30,6 +30,7 @@ struct sqt_loop_state {
         int64_t total;      /* ns of the waits that are over */
         int64_t begin, end; /* of the last one */
     } waits_over;
+    int64_t whole; /* no wait from then on is missing; INT64_MIN: none is */
     struct {
         uint64_t ticks; /* of the last sample; 0: none */
         int64_t waited; /* waits_over.total then */
@@ -65,7 +66,7 @@ struct sqt_model_room {
     void *log;                                      /* with this context; NULL: there is none */
     sqt_accepted_function *accepted;                /* knows connections that are older than what is read; NULL: none */
     void *accepted_context;
-    int64_t accepted_since; /* only requests that begin then, or later, need it */
+    int64_t accepted_since, accepted_until; /* only requests that begin then need it */
 };
 
 /* What the model knows of one origin, which is one process: the name space of its ids. */
@@ -303,6 +304,8 @@ struct sqt_model {
     struct sqt_process_state **processes;                   /* by the origin's index */
     size_t count;
     struct sqt_model_room room;
+    int settled;                     /* only records of what is known are looked at */
+    unsigned char names[SQT_EVENTS]; /* enum sqt_event_names */
     const struct sqt_origin *origin; /* of what is handed out */
     const struct sqt_run *run;       /* from which it is; NULL: from none, at the end */
     size_t at;                       /* the record of it that ends what is handed out */

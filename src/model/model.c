@@ -3,6 +3,7 @@
  * model.c - records go to those that listen to their events, and the end of a trace.
  */
 #include "base/memory.h"
+#include "format/event-xid.h"
 #include "model-internal.h"
 
 #include <stdlib.h>
@@ -80,6 +81,7 @@ sqt_model_new(const struct sqt_consumer *consumer)
             model_subscribe(model, s);
     for (unsigned i = 1; i < SQT_EVENTS; ++i) {
         const struct sqt_event_info *const event = &sqt_events[i];
+        model->names[i] = (unsigned char)sqt_event_names_of(i);
         if (!model->handlers[i][0] && event->id.kind == SQT_KIND_XACT && (event->opens | event->closes))
             model->handlers[i][0] = sqt_xact_stages;
     }
@@ -94,11 +96,13 @@ sqt_model_join(struct sqt_model *model, sqt_logged_function *logged, void *conte
 }
 
 void
-sqt_model_look_back(struct sqt_model *model, sqt_accepted_function *accepted, void *context, int64_t since)
+sqt_model_look_back(struct sqt_model *model, sqt_accepted_function *accepted, void *context, int64_t since,
+                    int64_t until)
 {
     model->room.accepted = accepted;
     model->room.accepted_context = context;
     model->room.accepted_since = since;
+    model->room.accepted_until = until;
 }
 
 static void
@@ -119,8 +123,9 @@ init_pools(struct sqt_process_state *process)
 }
 
 static struct sqt_process_state *
-model_process_of(struct sqt_model *model, const struct sqt_origin *origin)
+model_process_of(struct sqt_model *model, const struct sqt_run *run)
 {
+    const struct sqt_origin *const origin = run->origin;
     if (origin->index >= model->count) {
         const size_t count = origin->index + 1;
         model->processes = sqt_resized(model->processes, count * sizeof(*model->processes));
@@ -135,11 +140,22 @@ model_process_of(struct sqt_model *model, const struct sqt_origin *origin)
     process->origin = origin;
     process->now = SQT_MISSING;
     process->stepped = INT64_MIN;
+    const int begins = !run->first || run->first == UINT64_MAX;
+    process->loop.whole = begins ? INT64_MIN : sqt_line_ns(&run->line, run->records->time);
     process->accepted_least = UINT64_MAX;
     process->room = &model->room;
     model->room.kids[origin->identity.kid % SQT_MODEL_KIDS] = process;
     init_pools(process);
     return process;
+}
+
+/* The lines of two blocks may disagree by some nanoseconds where they meet. */
+static inline void
+model_goes_on(struct sqt_process_state *process, const struct sqt_run *run, const struct sqt_record *record)
+{
+    const int64_t at = sqt_line_ns(&run->line, record->time);
+    if (at > process->now)
+        process->now = at;
 }
 
 /* The last unit of the run is the process's last sign of life. */
@@ -152,7 +168,30 @@ model_note_last(struct sqt_process_state *process, const struct sqt_run *run)
     if (last) {
         process->last_event = run->records[last - 1].event;
         process->last_id = run->records[last - 1].id;
+        model_goes_on(process, run, &run->records[last - 1]);
     }
+}
+
+/* Whether the record is of something that is known, or of nothing in particular. */
+static int
+model_concerns(const struct sqt_model *model, const struct sqt_process_state *process, const struct sqt_record *record)
+{
+    switch ((enum sqt_event_names)model->names[record->event]) {
+    case SQT_NAMES_XACT:
+        return sqt_idmap_get(&process->xacts.ids, record->id) ||
+               (record->event == SQT_EV_XACT_NAMED && sqt_idmap_get(&process->xacts.ids, record->arg));
+    case SQT_NAMES_OPENS_SIO:
+        return sqt_idmap_get(&process->xacts.ids, record->arg) != NULL;
+    case SQT_NAMES_SIO:
+        return sqt_idmap_get(&process->swaps.ids, record->id) != NULL;
+    case SQT_NAMES_OPENS_OP:
+        return sqt_idmap_get(&process->swaps.ids, record->arg) != NULL;
+    case SQT_NAMES_OP:
+        return sqt_idmap_get(&process->diskops.ids, record->id) != NULL;
+    case SQT_NAMES_NONE:
+        break;
+    }
+    return sqt_events[record->event].id.kind != SQT_KIND_CONN || sqt_idmap_get(&process->clients.ids, record->id);
 }
 
 void
@@ -166,7 +205,7 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
     }
     if (!run->count)
         return;
-    struct sqt_process_state *const process = model_process_of(model, run->origin);
+    struct sqt_process_state *const process = model_process_of(model, run);
     process->line = run->line;
     model->origin = run->origin;
     if (process->unsure && !run->unsure)
@@ -177,12 +216,13 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
         size_t more = record->flags & SQT_FLAG_MORE;
         if (more > run->count - i - 1)
             more = run->count - i - 1;
-        const int64_t at = sqt_line_ns(&run->line, record->time);
-        model->at = i;
-        /* The lines of two blocks may disagree by some nanoseconds where they meet. */
-        if (at > process->now)
-            process->now = at;
         sqt_handler *const *called = record->event < SQT_EVENTS ? model->handlers[record->event] : none;
+        if (__builtin_expect(model->settled, 0) && !(*called && model_concerns(model, process, record))) {
+            i += more;
+            continue;
+        }
+        model->at = i;
+        model_goes_on(process, run, record);
         for (; *called; ++called)
             (*called)(process, process->now, record, (unsigned)more);
         i += more;

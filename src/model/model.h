@@ -713,8 +713,9 @@ struct sqt_model *sqt_model_new(const struct sqt_consumer *consumer);
 void sqt_model_join(struct sqt_model *model, sqt_logged_function *logged, void *context);
 
 /* From now on requests of connections that were accepted before reading began learn what that function knows of them, if they
- * begin at `since` or later. */
-void sqt_model_look_back(struct sqt_model *model, sqt_accepted_function *accepted, void *context, int64_t since);
+ * begin at `since` or later, and before `until`. */
+void sqt_model_look_back(struct sqt_model *model, sqt_accepted_function *accepted, void *context, int64_t since,
+                         int64_t until);
 
 /* Takes the records of a run of the stream. */
 void sqt_model_run(struct sqt_model *model, const struct sqt_run *run);
@@ -750,6 +751,10 @@ struct sqt_open_loop {
  * loss, of a process of which nothing later was read.  What is open in a process of which all records were read stays
  * so, and does not count. */
 int sqt_model_is_open(const struct sqt_model *model, int64_t since, int64_t until);
+
+/* Call it where reading goes on only for what is open and began then.  Once that is only tunnels, and transactions whose reply is
+ * ready, the model takes no new things up any more: they could not change those rows.  So reading on costs less. */
+void sqt_model_settle(struct sqt_model *model, int64_t since, int64_t until);
 
 /* Tells what is open, of each process, the oldest transactions first.  It changes nothing of what is handed out. */
 void sqt_model_open_requests(struct sqt_model *model, void (*tell)(void *context, const struct sqt_open_request *open),

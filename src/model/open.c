@@ -117,6 +117,8 @@ sqt_model_open_loops(const struct sqt_model *model, void (*tell)(void *context, 
     }
 }
 
+/* ---- what is still waited for ---- */
+
 /* Whether one of them began in that time; the oldest come first. */
 static int
 open_some_began(const struct sqt_open_things *open, int64_t since, int64_t until)
@@ -142,14 +144,20 @@ open_is_put_off(const struct sqt_process_state *process, int64_t since, int64_t 
 }
 
 static int
-open_began(const struct sqt_process_state *process, int64_t since, int64_t until)
+open_other_began(const struct sqt_process_state *process, int64_t since, int64_t until)
 {
     const struct sqt_loop_state *const loop = &process->loop;
     for (unsigned i = 0; i < SQT_THING_COUNT; ++i)
-        if (open_some_began(&process->open[i], since, until))
+        if (&process->open[i] != &process->xacts && open_some_began(&process->open[i], since, until))
             return 1;
     return process->now < until || open_is_put_off(process, since, until) ||
            ((loop->waits || loop->works) && loop->row.begin >= since && loop->row.begin < until);
+}
+
+static int
+open_began(const struct sqt_process_state *process, int64_t since, int64_t until)
+{
+    return open_some_began(&process->xacts, since, until) || open_other_began(process, since, until);
 }
 
 int
@@ -161,4 +169,28 @@ sqt_model_is_open(const struct sqt_model *model, int64_t since, int64_t until)
             return 1;
     }
     return 0;
+}
+
+/* Whether no other transaction can matter to it any more: it will follow none, nor look for an object. */
+static int
+open_is_settled(const struct sqt_xact *x)
+{
+    return !x->follow &&
+           (x->reply_source >= 0 || x->first_byte != SQT_MISSING || x->stages.open >> SQT_STAGE_TUNNEL & 1);
+}
+
+void
+sqt_model_settle(struct sqt_model *model, int64_t since, int64_t until)
+{
+    for (size_t i = 0; i < model->count && !model->settled; ++i) {
+        const struct sqt_process_state *const process = model->processes[i];
+        if (!process || process->origin->over)
+            continue;
+        if (open_other_began(process, since, until))
+            return;
+        for (const struct sqt_xact *x = process->xacts.pool.first; x && x->begin < until; x = x->pooled.next)
+            if (x->begin >= since && !open_is_settled(x))
+                return;
+    }
+    model->settled = 1;
 }

@@ -364,7 +364,10 @@ pass_is_over(struct sqt_pass *pass, const struct sqt_run *run)
         return now >= pass->until;
     if (now - (pass->raw.wait.count ? PASS_LATE_WAITS : PASS_LATE) < pass->until || pass->looks++ % PASS_LOOKS)
         return 0;
-    return !sqt_model_is_open(pass->model, pass->since, pass->until);
+    if (!sqt_model_is_open(pass->model, pass->since, pass->until))
+        return 1;
+    sqt_model_settle(pass->model, pass->since, pass->until);
+    return 0;
 }
 
 /* Where no model looks at the records. */
@@ -395,10 +398,10 @@ sqt_pass_join(struct sqt_pass *pass, sqt_logged_function *logged, void *context)
 }
 
 void
-sqt_pass_look_back(struct sqt_pass *pass, sqt_accepted_function *accepted, void *context, int64_t since)
+sqt_pass_look_back(struct sqt_pass *pass, sqt_accepted_function *accepted, void *context, int64_t since, int64_t until)
 {
     if (pass->model)
-        sqt_model_look_back(pass->model, accepted, context, since);
+        sqt_model_look_back(pass->model, accepted, context, since, until);
 }
 
 void

@@ -31,9 +31,10 @@ struct sqt_pass *sqt_pass_new(struct sqt_job *jobs, size_t count, const struct s
 /* From now on requests get their lines of an access.log: from sqt_stream_logged() and a stream, say. */
 void sqt_pass_join(struct sqt_pass *pass, sqt_logged_function *logged, void *context);
 
-/* From now on requests that begin at `since` or later learn of connections that were accepted before reading began: from
- * sqt_stream_accepted() and a stream, say. */
-void sqt_pass_look_back(struct sqt_pass *pass, sqt_accepted_function *accepted, void *context, int64_t since);
+/* From now on requests that begin at `since` or later, and before `until`, learn of connections that were accepted before reading
+ * began: from sqt_stream_accepted() and a stream, say. */
+void sqt_pass_look_back(struct sqt_pass *pass, sqt_accepted_function *accepted, void *context, int64_t since,
+                        int64_t until);
 
 /* Takes the records of a run of the stream, which may be empty. */
 void sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run);

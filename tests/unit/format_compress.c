@@ -9,6 +9,9 @@
 
 #include <cmocka.h>
 #include <zlib.h>
+#ifdef SQT_HAVE_ZSTD
+#include <zstd.h>
+#endif
 
 #include "format/compress.h"
 
@@ -85,6 +88,48 @@ what_would_grow_is_refused(void **state)
         assert_int_equal(sqt_compress(&f->compressor, how, f->plain, SIZE, f->packed, f->room), 0);
 }
 
+/* A block that did not fit leaves nothing behind in the block after it. */
+static void
+a_compressor_without_room_compresses_the_next_block(void **state)
+{
+    struct fixture *const f = *state;
+    for (unsigned how = SQT_COMPRESSION_ZLIB; how <= SQT_COMPRESSION_ZSTD; ++how) {
+        if (!sqt_compression_is_known(how))
+            continue;
+        assert_int_equal(sqt_compress(&f->compressor, how, f->plain + 50000, 50000, f->packed, 10), 0);
+        const size_t used = sqt_compress(&f->compressor, how, f->plain, 50000, f->packed, f->room);
+        assert_in_range(used, 1, 50000 - 1);
+        assert_null(sqt_decompress(&f->decompressor, how, f->packed, used, f->back, 50000));
+        assert_memory_equal(f->back, f->plain, 50000);
+    }
+}
+
+#ifdef SQT_HAVE_ZSTD
+/* Bytes that zstd keeps after a block of level 1 with such a table; 0: the level's own. */
+static size_t
+kept_with_hash_log(struct fixture *f, int hash_log, size_t size)
+{
+    ZSTD_CCtx *const z = ZSTD_createCCtx();
+    assert_false(ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, 1)));
+    assert_false(ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_hashLog, hash_log)));
+    assert_false(ZSTD_isError(ZSTD_compress2(z, f->packed, f->room, f->plain, size)));
+    const size_t kept = ZSTD_sizeof_CCtx(z);
+    ZSTD_freeCCtx(z);
+    return kept;
+}
+
+static void
+a_large_block_has_a_small_table(void **state)
+{
+    struct fixture *const f = *state;
+    assert_int_not_equal(sqt_compress(&f->compressor, SQT_COMPRESSION_ZSTD, f->plain, 16000, f->packed, f->room), 0);
+    assert_int_equal(ZSTD_sizeof_CCtx(f->compressor.zstd), kept_with_hash_log(f, 0, 16000));
+    sqt_compressor_free(&f->compressor);
+    assert_int_not_equal(sqt_compress(&f->compressor, SQT_COMPRESSION_ZSTD, f->plain, SIZE, f->packed, f->room), 0);
+    assert_int_equal(ZSTD_sizeof_CCtx(f->compressor.zstd), kept_with_hash_log(f, 13, SIZE) - 16384);
+}
+#endif
+
 /* Cut, longer or shorter than said, or with any bit turned: never more than the room, and mostly refused.  (A checksum is
  * the frame's business.) */
 static void
@@ -143,6 +188,10 @@ main(void)
         cmocka_unit_test_setup_teardown(what_was_compressed_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(zlib_is_zlib, setup, teardown),
         cmocka_unit_test_setup_teardown(what_would_grow_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_compressor_without_room_compresses_the_next_block, setup, teardown),
+#ifdef SQT_HAVE_ZSTD
+        cmocka_unit_test_setup_teardown(a_large_block_has_a_small_table, setup, teardown),
+#endif
         cmocka_unit_test_setup_teardown(damage_does_no_harm, setup, teardown),
         cmocka_unit_test_setup_teardown(a_block_that_cannot_be_decompressed_is_no_lack_of_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(zstd_is_told_where_it_is_missing, setup, teardown),

@@ -335,6 +335,23 @@ a_sample_of_years(void **state)
     assert_in_range(rows, 2, 6);
 }
 
+/* A sample is recorded after it is taken.  If records in between are lost, so may be waits that the next sample needs. */
+static void
+waits_among_the_lost(void **state)
+{
+    (void)state;
+    PUT(40 * MS, LOST, 25 * MS, 2, SQT_LOSS_RING_FULL); /* a wait from 25 to 35 ms */
+    PUT(41 * MS, LOOP_SAMPLE, 2 * MS, 22 * MS, 4);
+    PART(PART_LOOP_RAN, 10 * MS, 0, SQT_LOOP_RUNNABLE);
+    wait_ms(50, 60);
+    sample(22, 70, 28, 0, SQT_LOOP_RUNNABLE, 0);
+    wait_ms(80, 85);
+    sample(70, 90, 15, 0, SQT_LOOP_RUNNABLE, 0);
+    play_samples();
+    assert_int_equal(told_count, 1);
+    is(0, 15, 0, 0, 0, 5);
+}
+
 int
 main(void)
 {
@@ -352,6 +369,7 @@ main(void)
         cmocka_unit_test_setup_teardown(the_wait_of_the_loop_blocks_nothing, script_begin, script_end),
         cmocka_unit_test_setup_teardown(what_is_blocked_for_no_time_is_not_named, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_sample_of_years, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(waits_among_the_lost, script_begin, script_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

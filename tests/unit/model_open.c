@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * model_open.c - what the model says of transactions and loops that are not over: stage, since when, on whom they wait.
+ * model_open.c - what the model says of transactions and loops that are not over: stage, since when, on whom they wait; and
+ * that it takes up nothing new once only settled transactions are waited for.
  */
 #include "model_script.h"
 
@@ -165,6 +166,90 @@ each_process_has_a_loop_that_waits_works_or_is_not_known(void **state)
     assert_int_equal(request_count, 0);
 }
 
+/* ---- reading on for what began before 120 ---- */
+
+static void
+settle(void)
+{
+    play();
+    sqt_model_settle(script.model, 0, 120);
+}
+
+static void
+a_settled_model_takes_up_nothing_new(void **state)
+{
+    (void)state;
+    begin_xact(100, 1, 7);
+    PUT(110, TUNNEL_BEGIN, 1, 0, 0);
+    begin_xact(130, 2, 8);
+    settle();
+    begin_xact(140, 3, 9);
+    PUT(145, ACCESS_BEGIN, 2, 0, 0);
+    look();
+    assert_int_equal(request_count, 2);
+    expect(0, 1, SQT_STAGE_TUNNEL, 110);
+    expect(1, 2, SQT_STAGE_ACCESS, 145); /* it is known */
+    end_xact(150, 2, MISS, 0);
+    PUT(160, TUNNEL_END, 1, 0, 0);
+    look();
+    expect(0, 1, SQT_UNACCOUNTED, 160);
+    end_xact(170, 1, MISS, 0);
+    look();
+    assert_int_equal(request_count, 0);
+}
+
+static void
+a_settled_transaction_still_reads_its_object(void **state)
+{
+    (void)state;
+    begin_xact(100, 1, 7);
+    PUT(110, REPLY_READY, 1, 0, SQT_REPLY_STORE);
+    begin_xact(130, 2, 8);
+    settle();
+    PUT(140, SWAPIN_OPEN, 21, 0, 0); /* nobody's: not taken up */
+    PART(PART_SWAP_FILE, 5, 5, 0);
+    PUT(141, SWAPIN_OPEN, 22, 1, 0);
+    PART(PART_SWAP_FILE, 6, 6, 0);
+    PUT(142, SWAPIN_OPENED, 22, 0, 0);
+    PUT(143, SWAPIN_READ, 22, 0, 4096);
+    look();
+    expect(0, 1, SQT_STAGE_SWAP_IN_FIRST, 143);
+    PUT(150, SWAPIN_READ_DONE, 21, 0, 4096);
+    PUT(151, SWAPIN_READ_DONE, 22, 0, 4096);
+    look();
+    expect(0, 1, SQT_STAGE_REPLY_WAIT, 151);
+}
+
+static void
+what_may_still_follow_another_one_is_not_settled(void **state)
+{
+    (void)state;
+    begin_xact(100, 1, 7);
+    PUT(110, HELPER_BEGIN, 1, 1, BASIC);
+    PUT(112, HELPER_END, 1, 1, SQT_WAIT_OK);
+    PART(PART_HELPER, 111, 0, 0);
+    begin_xact(130, 2, 8);
+    settle();
+    begin_xact(140, 3, 9);
+    PUT(150, COLLAPSED, 1, 3, 0);
+    settle();
+    look();
+    assert_int_equal(request_count, 3);
+    assert_int_equal(requests[0].leader->id, 3);
+}
+
+static void
+a_process_of_which_nothing_later_was_read_is_not_settled(void **state)
+{
+    (void)state;
+    begin_xact(100, 1, 7);
+    PUT(110, TUNNEL_BEGIN, 1, 0, 0);
+    settle();
+    begin_xact(115, 2, 8);
+    look();
+    assert_int_equal(request_count, 2);
+}
+
 int
 main(void)
 {
@@ -175,6 +260,10 @@ main(void)
         SCRIPT_TEST(a_follower_knows_its_leader),
         SCRIPT_TEST(what_losses_may_have_ended_is_not_sure),
         SCRIPT_TEST(each_process_has_a_loop_that_waits_works_or_is_not_known),
+        SCRIPT_TEST(a_settled_model_takes_up_nothing_new),
+        SCRIPT_TEST(a_settled_transaction_still_reads_its_object),
+        SCRIPT_TEST(what_may_still_follow_another_one_is_not_settled),
+        SCRIPT_TEST(a_process_of_which_nothing_later_was_read_is_not_settled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -387,7 +387,8 @@ dump_read(struct dump *dump, const struct dump_request *r)
     dump->pass = sqt_pass_new(jobs, job_count, &also, dump->crew);
     if (dump->window.used) {
         sqt_pass_stop_early(dump->pass, dump->window.window.since, dump->window.window.until);
-        sqt_pass_look_back(dump->pass, sqt_stream_accepted, stream, dump->window.window.since);
+        sqt_pass_look_back(dump->pass, sqt_stream_accepted, stream, dump->window.window.since,
+                           dump->window.window.until);
     }
     if (r->trace_count && r->log_count)
         sqt_pass_join(dump->pass, sqt_stream_logged, stream);

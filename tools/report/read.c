@@ -285,7 +285,7 @@ read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs
     clock_gettime(CLOCK_MONOTONIC, &began);
     if (t->window.used) {
         sqt_pass_stop_early(pass, t->window.window.since, t->window.window.until);
-        sqt_pass_look_back(pass, sqt_stream_accepted, stream, t->window.window.since);
+        sqt_pass_look_back(pass, sqt_stream_accepted, stream, t->window.window.since, t->window.window.until);
     }
     while (!report_stop && !sqt_pass_done(pass) && sqt_stream_next(stream, &run)) {
         sqt_pass_run(pass, &run);

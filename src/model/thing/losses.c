@@ -53,6 +53,7 @@ losses_lost(struct sqt_process_state *process, int64_t now, const struct sqt_rec
 {
     (void)more;
     ++process->epoch;
+    process->loop.whole = now;
     if (process->consumer->loss) {
         struct sqt_loss_row row = {
             .origin = process->origin,
