@@ -114,7 +114,7 @@ def queue(env, case, setting, kind, lines_of, ask, option, draw, rate):
     times = arrivals(draw, QUESTIONS, rate)
     foretold = {}
     for count in (TODAY, *TIMES):
-        squid = run(env, "%s-%d" % (case, count), lines_of(count), times, ask)
+        squid = run(env, "%s-%d" % (case.replace(" ", "-"), count), lines_of(count), times, ask)
         if count == TODAY:
             asked = ["--whatif=%s=%s" % (option, ",".join(map(str, TIMES)))]
             foretold = forecasts(env, squid, setting, *asked)
