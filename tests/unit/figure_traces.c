@@ -20,6 +20,7 @@
  *   variants.sqt, few-variants.sqt
  *                   the same, where each object has three variants, and where one object in 64 has
  *   sizes/          whatif.sqt of three hosts with other requests each.  The third one's memory has another policy
+ *   served.sqt      an ICAP service with two connections, which are free some milliseconds before a question is over
  *   kept-off.sqt, kept-on.sqt
  *                   requests to three servers, with and without kept connections
  *   moved.sqt       leaders and their followers, replies that delay pools hold back, and tries that fail
@@ -811,6 +812,33 @@ whatif(unsigned vary, uint64_t seed)
     }
 }
 
+/* A request every two seconds. */
+static void
+served(void)
+{
+    int64_t free_at[2] = {0, 0};
+    random_state = 17;
+    PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
+    for (uint64_t i = 1; i <= 6000; ++i) {
+        const int64_t at = (int64_t)i * 2 * SECOND, service = 20 * MS + (int64_t)any(6 * SECOND);
+        const unsigned which = free_at[1] < free_at[0];
+        const int64_t given = free_at[which] > at ? free_at[which] : at, end = given + service;
+        free_at[which] = end - (int64_t)any(10 * MS);
+        begin_named(at, i);
+        PUT(at, ADAPT_BEGIN, i, 0, 0);
+        PUT(at, ADAPT_SERVICE, i, 1, 1);
+        if (given > at)
+            PUT(given, ADAPT_ADMITTED, i, 0, 0);
+        PUT(end, ADAPT_END, i, 0, 0);
+        PUT(end, XACT_END, i, MISS, 200);
+        PART(end, PART_XACT_SIZES, 100, 400, 1);
+        PART(end, PART_XACT_FLAGS, i, i, 0);
+    }
+    snprintf(own_texts, sizeof(own_texts), "def\t%d\t1\tscanner\n", SQT_DEF_SERVICE);
+    write_trace("served.sqt", 29, 0, INT64_MAX);
+    *own_texts = '\0';
+}
+
 static void
 sizes(void)
 {
@@ -959,6 +987,7 @@ main(int argc, char **argv)
     write_trace("variants.sqt", 25, 0, INT64_MAX);
     whatif(64, 15);
     write_trace("few-variants.sqt", 26, 0, INT64_MAX);
+    served();
     kept("kept-off.sqt", "off", 0);
     kept("kept-on.sqt", "on", 1);
     sizes();

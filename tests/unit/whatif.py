@@ -126,6 +126,22 @@ def trace(folder):
     check([r["value"] for r in four] == ["4", "2"], "--whatif names children", four)
 
 
+def served(folder):
+    """Connections of an ICAP service; of a squid.conf, too, where a trace cannot show how many there are."""
+    path = os.path.join(folder, "t", "served.sqt")
+    questions = [(ns(r["time_s"]), int(r["service_ns"])) for r in rows(path, table="waits")]
+    found = rows("--whatif=max-conn=1,2,3,4", path)
+    check([(r["setting"], r["value"], r["now_value"]) for r in found] ==
+          [("icap_service scanner max-conn", value, "2") for value in "1234"], "the trace shows how many connections there are", *found)
+    check(found[0]["bound"] == "overloaded" and all(r["bound"] == "forecast" for r in found[1:]), "one is too few", *found)
+    for r in found[1:]:
+        each = list(fifo_waits(questions, int(r["value"])))
+        check(near(r["wait_mean_ms"], sum(each) / len(each) / 1e6, 0.001), "waits for %s connections are those of a queue" % r["value"], r)
+    check(all(abs(float(r["calibration_pct"])) < 5 for r in found), "today's waits are those that were measured", *found)
+    found = rows("--whatif=max-conn=3", path, conf(folder, "icap_service scanner reqmod_precache icap://192.0.2.1/x max-conn=7 bypass=on"))
+    check([(r["value"], r["now_value"]) for r in found] == [("3", "7"), ("7", "7")], "max-conn of a squid.conf", *found)
+
+
 def variants(folder):
     """A trace names the URL, so variants of an object are one object."""
     found = of(rows(os.path.join(folder, "t", "variants.sqt")), "cache_mem")
@@ -391,6 +407,7 @@ def main():
         subprocess.run([os.path.join(TOOLS, "tests/unit/figure_traces"), os.path.join(folder, "t")], check=True, timeout=60)
         trace(folder)
         variants(folder)
+        served(folder)
         kept(folder)
         slow_log(folder)
         shared_log(folder)

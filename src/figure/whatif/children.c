@@ -48,10 +48,11 @@ struct service {
     struct sqt_name_entry named; /* "<kind> <name>" */
     char setting[160];
     struct queue queues[KIDS];
-    int64_t now;   /* children; 0: not known yet, -1: cannot be known */
-    int64_t slots; /* questions that a child takes at once */
-    int too_many;  /* of both together */
-    int no_room;   /* for the servers of all its queues */
+    int64_t now;    /* children; 0: not known yet, -1: cannot be known */
+    int64_t slots;  /* questions that a child takes at once */
+    int of_service; /* of adaptation: connections in place of children */
+    int too_many;   /* of both together */
+    int no_room;    /* for the servers of all its queues */
     unsigned values[VALUES], value_count;
     struct sqt_distribution waits[VALUES];
     double wait_ns[VALUES];
@@ -112,6 +113,48 @@ children_at_once(const struct queue *q)
     return most;
 }
 
+struct change {
+    int64_t at;
+    signed char busy, waiting;
+};
+
+static int
+children_by_time(const void *a, const void *b)
+{
+    const struct change *const x = a, *const y = b;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* How many questions are asked at once for most of the time in which others wait.  A service's connection is free some time
+ * before its question is over, so for a moment there may be more. */
+static unsigned
+children_at_once_mostly(const struct queue *q)
+{
+    struct change *const changes = sqt_allocated((3 * (size_t)q->count + 1) * sizeof(*changes));
+    int64_t *const held = sqt_zeroed((size_t)q->count + 1, sizeof(*held));
+    unsigned count = 0, most = 0;
+    int64_t busy = 0, waiting = 0, last = 0;
+    for (unsigned i = 0; i < q->count; ++i) {
+        const struct question *const asked = &q->kept[i];
+        changes[count++] = (struct change){.at = asked->begin, .waiting = 1};
+        changes[count++] = (struct change){.at = asked->given, .busy = 1, .waiting = -1};
+        changes[count++] = (struct change){.at = asked->given + asked->service, .busy = -1};
+    }
+    qsort(changes, count, sizeof(*changes), children_by_time);
+    for (unsigned i = 0; i < count; ++i) {
+        if (waiting > 0 && busy >= 0)
+            held[busy] += changes[i].at - last;
+        last = changes[i].at;
+        busy += changes[i].busy;
+        waiting += changes[i].waiting;
+    }
+    for (unsigned i = 0; i <= q->count; ++i)
+        most = held[i] > held[most] ? i : most;
+    free(changes);
+    free(held);
+    return most;
+}
+
 static void
 children_today(struct sqt_whatif_children *c, struct service *s, const struct queue *q)
 {
@@ -127,7 +170,9 @@ children_today(struct sqt_whatif_children *c, struct service *s, const struct qu
         s->slots = set->concurrency > 1 ? set->concurrency : 1;
     }
     if (!s->now)
-        s->now = s->queued ? (int64_t)children_at_once(q) : -1;
+        s->now = !s->queued ? -1 : s->of_service ? (int64_t)children_at_once_mostly(q) : (int64_t)children_at_once(q);
+    if (!s->now)
+        s->now = -1;
     if (s->now > 0 && s->now > SLOTS_MOST / s->slots) {
         s->now = -1;
         s->too_many = 1;
@@ -292,7 +337,8 @@ sqt_whatif_children_wait(struct sqt_whatif_children *c, const struct sqt_wait *w
     const int64_t queue = WAIT(queue_ns).number, service = WAIT(service_ns).number;
     q->kept[q->count++] = (struct question){wait->begin, wait->begin + queue, service};
     ++s->count;
-    s->queued += queue > 0 && wait->depth > 0;
+    s->of_service = wait->def == SQT_DEF_SERVICE;
+    s->queued += queue > 0 && (wait->depth > 0 || s->of_service); /* how many wait for a service is not told */
     s->measured_ns += (double)(queue + service);
     s->service_ns += (double)service;
     s->first = wait->begin < s->first ? wait->begin : s->first;
@@ -324,8 +370,9 @@ children_refusal(const struct service *s, double off, char *text, size_t size)
         snprintf(text, size, "there are too many workers and services for all to be replayed");
     else if (s->now < 0)
         snprintf(text, size,
-                 "no question waited for a free child, so the trace does not show how many there are, and more "
-                 "would not help");
+                 "no question waited for a free %s, so the trace does not show how many there are, and more "
+                 "would not help",
+                 s->of_service ? "connection" : "child");
     else if (off > SQT_WHATIF_PERCENT || off < -SQT_WHATIF_PERCENT)
         snprintf(text, size, "today's number gives a mean wait %.0f %% %s than measured", off < 0 ? -off : off,
                  off < 0 ? "shorter" : "longer");

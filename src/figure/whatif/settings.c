@@ -163,6 +163,19 @@ settings_external(struct sqt_settings *s, char *const *words, unsigned count)
     return 0;
 }
 
+/* icap_service NAME VECTORING_POINT URI [max-conn=N] ... */
+static int
+settings_service(struct sqt_settings *s, char *const *words, unsigned count)
+{
+    for (unsigned i = 2; i < count; ++i) {
+        struct sqt_setting_children *const service =
+            strncmp(words[i], "max-conn=", 9) == 0 ? settings_helper(s, "adaptation", words[1]) : NULL;
+        if (service && settings_whole(words[i] + 9, &service->children) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Takes the words of a line.  Returns 0, or -1 if the value is none. */
 static int
 settings_words(struct sqt_settings *s, char *const *w, unsigned count)
@@ -204,6 +217,8 @@ settings_words(struct sqt_settings *s, char *const *w, unsigned count)
         return settings_children(s, "auth", w[1], w + 3, count - 3);
     if (strcmp(name, "external_acl_type") == 0)
         return settings_external(s, w, count);
+    if (strcmp(name, "icap_service") == 0)
+        return settings_service(s, w, count);
     return 0;
 }
 
