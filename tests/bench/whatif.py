@@ -199,7 +199,7 @@ def connections(env, origin, draw, rate):
     seconds(env, "kept connections", "server_persistent_connections", "on", lines + state % "off", lines + state % "on", times, ask)
     gaps = [30 * at for at in times[:1100]]  # so that connections are idle for some time
     gaps = [at * 60 / gaps[-1] for at in gaps]
-    seconds(env, "idle connections", "server_idle_pconn_timeout", "20 seconds", lines + idle % 1, lines + idle % 20, gaps, ask)
+    seconds(env, "idle connections", "server_idle_pconn_timeout", "16 seconds", lines + idle % 1, lines + idle % 16, gaps, ask)
 
 
 def answers(env, origin, draw, rate):
@@ -209,7 +209,7 @@ def answers(env, origin, draw, rate):
     def ask(client, n):
         client.request("http://m30-n%d.test:%d/o%d" % (n % 20, origin.port, n), "q")
     lines = "cache deny all\n"
-    seconds(env, "DNS answers", "negative_dns_ttl", "600 seconds", lines + "positive_dns_ttl 1 second\nnegative_dns_ttl 1 second\n",
+    seconds(env, "DNS answers", "negative_dns_ttl", "longer", lines + "positive_dns_ttl 1 second\nnegative_dns_ttl 1 second\n",
             lines + "positive_dns_ttl 601 seconds\nnegative_dns_ttl 600 seconds\n", times, ask,
             dns=server.address)
 

@@ -122,7 +122,7 @@ def persistent(env):
               "kept connections save %.3f s, and %.3f s were foretold" % (saved, foretold))
     env.equal([r["method"] for r in found["on"] if r["setting"] == "server_persistent_connections"], ["it is on"], "where it is on")
     longer = of(found["on"], "server_idle_pconn_timeout")
-    env.equal({value: r["bound"] for value, r in longer.items()}, dict.fromkeys(("2 seconds", "5 seconds", "20 seconds"), "at_most"),
+    env.equal({value: r["bound"] for value, r in longer.items()}, dict.fromkeys(("2 seconds", "4 seconds", "16 seconds"), "at_most"),
               "longer time-outs")
 
 

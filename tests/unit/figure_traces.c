@@ -23,6 +23,7 @@
  *   served.sqt      an ICAP service with two connections, which are free some milliseconds before a question is over
  *   kept-off.sqt, kept-on.sqt
  *                   requests to three servers, with and without kept connections
+ *   kept-others.sqt the same without; of one request in ten the server has no name of its own
  *   moved.sqt       leaders and their followers, replies that delay pools hold back, and tries that fail
  */
 #include <stdlib.h>
@@ -701,10 +702,10 @@ begin_named(int64_t at, uint64_t xact)
 }
 
 static void
-end_of_reply(int64_t at, uint64_t xact, uint32_t tag, uint32_t flags)
+end_of_reply(int64_t at, uint64_t xact, uint32_t tag, uint32_t flags, uint64_t size)
 {
     PUT(at, XACT_END, xact, tag, 200);
-    PART(at, PART_XACT_SIZES, 100, 400, 1);
+    PART(at, PART_XACT_SIZES, size, 400, 1);
     PART(at, PART_XACT_FLAGS, xact, xact, flags);
 }
 
@@ -747,11 +748,11 @@ moved_group(int64_t at, uint64_t xact, unsigned followers, uint32_t pool, unsign
         begin_named(come, xact + i);
         PUT(come, COLLAPSED, xact + i, any(9) ? xact : 0, 0);
         PUT(ready, REPLY_READY, xact + i, 0, SQT_REPLY_STORE);
-        end_of_reply(ready + (int64_t)any(MS), xact + i, HIT, SQT_XACT_COLLAPSED);
+        end_of_reply(ready + (int64_t)any(MS), xact + i, HIT, SQT_XACT_COLLAPSED, 100);
     }
     PUT(at += (int64_t)any(5 * MS), SERVER_READ, xact, 500, 0);
     PUT(at += (int64_t)any(5 * MS), SERVER_DONE, xact, 1, 0);
-    end_of_reply(at < from + 60 * MS ? from + 60 * MS : at, xact, MISS, 0);
+    end_of_reply(at < from + 60 * MS ? from + 60 * MS : at, xact, MISS, 0, 100);
 }
 
 static void
@@ -882,7 +883,7 @@ kept_request(int64_t at, uint64_t xact, uint32_t server, int reused)
     PUT(at, REPLY_READY, xact, 0, SQT_REPLY_SERVER);
     PUT(at += (int64_t)any(100 * MS), SERVER_DONE, xact, 1000 + xact, 0);
     PUT(at, FORWARD_END, xact, 0, 1);
-    end_of_reply(at, xact, any(9) ? MISS : REFRESH_HIT, 0);
+    end_of_reply(at, xact, any(9) ? MISS : REFRESH_HIT, 0, any(20) ? 100 : 0);
 }
 
 /* An idle connection that is closed. */
@@ -910,7 +911,7 @@ left_by_servers(void)
 }
 
 static void
-kept(const char *path, const char *persistent, int on)
+kept(const char *path, const char *persistent, int on, unsigned others)
 {
     int64_t at = on ? 5 * SECOND : 0;
     random_state = 16;
@@ -918,7 +919,8 @@ kept(const char *path, const char *persistent, int on)
     if (on)
         left_by_servers();
     for (uint64_t i = 1; i <= 3000; ++i)
-        kept_request(at += (int64_t)any(900 * MS), i, 1 + (uint32_t)any(1 + any(any(40) ? 2 : 3)), on && any(2));
+        kept_request(at += (int64_t)any(900 * MS), i,
+                     others && any(100) < others ? 0 : 1 + (uint32_t)any(1 + any(any(40) ? 2 : 3)), on && any(8));
     snprintf(own_texts, sizeof(own_texts),
              "def\t12\t3\torigin-3\ndef\t18\t11\tserver_persistent_connections %s\n"
              "def\t18\t12\tserver_idle_pconn_timeout 2 seconds\ndef\t18\t13\tnegative_dns_ttl 60 seconds\n",
@@ -988,8 +990,9 @@ main(int argc, char **argv)
     whatif(64, 15);
     write_trace("few-variants.sqt", 26, 0, INT64_MAX);
     served();
-    kept("kept-off.sqt", "off", 0);
-    kept("kept-on.sqt", "on", 1);
+    kept("kept-off.sqt", "off", 0, 0);
+    kept("kept-on.sqt", "on", 1, 0);
+    kept("kept-others.sqt", "off", 0, 10);
     sizes();
     odd_names = 1;
     moved();

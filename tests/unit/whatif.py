@@ -10,6 +10,7 @@ import hashlib
 import heapq
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -153,19 +154,19 @@ def variants(folder):
 
 # ---- what is kept ----
 
-def kept_requests(path):
+def kept_requests(path, *options):
     """[(when its server was known, end, server, connecting, looking up)] in ns, in this order."""
     found = []
-    for r in rows("--columns=time_s,total_ns,server,connect_ns,dns_ns", path, table="requests"):
+    for r in rows("--columns=time_s,total_ns,server,connect_ns,dns_ns", path, *options, table="requests"):
         begin, connecting, looking = ns(r["time_s"]), *(int(r[stage].replace("-", "0")) for stage in ("connect_ns", "dns_ns"))
         found.append((begin + looking, begin + int(r["total_ns"]), r["server"], connecting, looking))
     return sorted(found)
 
 
-def slower(requests):
-    """By how many ns servers were slower on new connections: all but connecting and looking up is theirs."""
-    sums = [[end - begin - connecting for begin, end, _, connecting, _ in requests if (connecting == 0) == kept_one]
-            for kept_one in (False, True)]
+def slower(requests, name):
+    """By how many ns that server was slower on new connections: all but connecting and looking up is its time."""
+    sums = [[end - begin - connecting for begin, end, server, connecting, _ in requests
+             if server == name and (connecting == 0) == kept_one] for kept_one in (False, True)]
     return max(0, sum(sums[0]) / len(sums[0]) - sum(sums[1]) / len(sums[1])) if all(sums) else 0
 
 
@@ -180,27 +181,25 @@ def servers_keep(path):
     return {server: max(idle) for server, idle in left.items() if len(idle) >= 5 and max(idle) >= stayed[server]}
 
 
-def kept_connections(requests, keep, servers=()):
-    """Nanoseconds that kept connections save, and how many requests have one."""
-    idle, saved, found, more = collections.defaultdict(list), 0, 0, slower(requests)
+def lasts(requests):
+    return (max(r[1] for r in requests) - min(r[0] - r[4] for r in requests)) / 3.6e12
+
+
+def kept_connections(requests, keep, servers=(), limit=True):
+    """Nanoseconds that kept connections save, and how many requests have one, with a pool whose connections time out.
+    limit: also what might have had one from before the trace, and what servers are slower on new ones."""
+    idle, saved, found, least = collections.defaultdict(list), 0, 0, requests[0][0]
+    more = {server: slower(requests, server) if limit else 0 for server in {r[2] for r in requests}}
     for begin, end, server, connecting, _ in requests:
-        there = [since for since in idle[server]
-                 if since <= begin < since + (min(keep, servers[server]) if server in servers else keep)]
+        time_out = min(keep, servers[server]) if server in servers else keep
+        there = [since for since in idle[server] if since <= begin < since + time_out]
         if there:
             idle[server].remove(max(there))
-            saved, found = saved + connecting + (more if connecting else 0), found + 1
+            found += 1
+        if connecting and (there or (limit and begin - least < time_out and not [s for s in idle[server] if s <= begin])):
+            saved += connecting + more[server]
         idle[server].append(end)
     return saved, found
-
-
-def kept_answers(requests, keep):
-    asked, saved = {}, 0
-    for begin, _, server, _, looking in requests:
-        if looking and begin - looking - asked.get(server, -1 << 62) < keep:
-            saved += looking
-        elif looking:
-            asked[server] = begin
-    return saved
 
 
 def saves(row, want, hours):
@@ -209,32 +208,68 @@ def saves(row, want, hours):
 
 def kept(folder):
     off, on = (os.path.join(folder, "t", "kept-%s.sqt" % state) for state in ("off", "on"))
-    for path, setting, times in (off, "server_persistent_connections", (1,)), (on, "server_idle_pconn_timeout", (2, 5, 20)):
-        found, requests = of(rows(path), setting), kept_requests(path)
-        hours = (max(r[1] for r in requests) - requests[0][0] + requests[0][4]) / 3.6e12
-        servers = servers_keep(path)
-        check(servers == ({"origin-3": 2996000000} if path == on else {}), "who closes idle connections", servers)
-        want = [kept_connections(requests, 2 * 10 ** 9 * t, servers) for t in times]
-        check(len(found) == len(times) and all(saves(row, saved, hours) and row["method"].startswith("%d of 3000 requests" % count)
-                                               for row, (saved, count) in zip(found, want)),
-              "%s: connecting that is saved is that of a second simulation" % setting, want, *found)
-        check({r["bound"] for r in found} == {"at_most" if "idle" in setting else "forecast"}, "what they are called", *found)
-        check(path == off or found[0]["method"].endswith("of 3 servers, 1 close them earlier"), "how many servers do", *found)
-        found = of(rows(path), "negative_dns_ttl")
-        check([r["value"] for r in found] == ["600 seconds", "3600 seconds", "86400 seconds"] and all(
-            r["bound"] == "at_most" and saves(r, kept_answers(requests, 10 ** 9 * int(r["value"].split()[0])), hours)
-            for r in found), "DNS answers that are kept longer", *found)
-        refreshed = sum(int(r["total_ns"]) for r in rows("--columns=total_ns,class", path, table="requests")
-                        if r["class"] == "refresh_hit")
-        found = of(rows(path), "refresh_pattern")
-        check(len(found) == 1 and found[0]["bound"] == "at_most" and saves(found[0], refreshed, hours), "objects that are not refreshed",
-              *found)
-    for path, words in (on, "it is on"), (os.path.join(folder, "t", "moved.sqt"), "fewer than 1000 requests"):
-        found = of(rows(path), "server_persistent_connections")
-        check([r["bound"] for r in found] == ["refused"] and found[0]["method"].startswith(words), words, *found)
-    found = of(rows(off, conf(folder, "server_persistent_connections off", "pconn_timeout 1 minute")), "server_persistent_connections")
-    requests = kept_requests(off)
-    check(found[0]["method"].startswith("%d of" % kept_connections(requests, 60 * 10 ** 9)[1]), "the time-out of a squid.conf", *found)
+    second = 10 ** 9
+    for path in off, on:
+        found, requests = rows(path), kept_requests(path)
+        hours = lasts(requests)
+        looked_up = [r[4] for r in requests if r[4]]
+        row, = of(found, "negative_dns_ttl")
+        check(row["bound"] == "at_most" and saves(row, sum(looked_up), hours) and "all waiting of %d req" % len(looked_up) in row["method"],
+              "DNS answers that are kept longer", row)
+        refreshed = sum(int(r["total_ns"]) for r in rows("--columns=total_ns,class,status,size_bytes", path, table="requests")
+                        if r["class"] == "refresh_hit" or (r["class"], r["status"], r["size_bytes"]) == ("miss", "200", "0"))
+        row, = of(found, "refresh_pattern")
+        check(row["bound"] == "at_most" and saves(row, refreshed, hours), "objects that are not refreshed", row)
+    found, requests = rows(off), kept_requests(off)
+    hours = lasts(requests)
+    for time_out, line in (2, None), (60, "pconn_timeout 1 Minute"):
+        conf_of = [conf(folder, "server_persistent_connections off", line)] if line else []
+        row, = of(rows(off, *conf_of), "server_persistent_connections")
+        saved, count = kept_connections(requests, time_out * second, limit=False)
+        check(row["bound"] == "forecast" and saves(row, saved, hours) and row["method"].startswith("%d of 3000 requests" % count),
+              "kept for %d s: connecting that is saved is that of a pool with that time-out" % time_out, row, saved, count)
+    row, = of(found, "server_idle_pconn_timeout")
+    check((row["bound"], row["method"]) == ("refused", "server_persistent_connections is off"), "longer, but off", row)
+
+    found, requests = of(rows(on), "server_idle_pconn_timeout"), kept_requests(on)
+    hours = lasts(requests)
+    check([r["value"] for r in found] == ["4 seconds", "8 seconds", "32 seconds"], "which time-outs", *found)
+    servers = servers_keep(on)
+    check(servers == {"origin-3": 2996000000}, "who closes idle connections", servers)
+    for row, times in zip(found, (2, 4, 16)):
+        low, high = (kept_connections(requests, 2 * second * times, {"origin-3": at}) for at in (2996000000, 3363585662))
+        got, count = float(row["saved_s_per_h"]) * hours * 1e9, int(row["method"].split()[0])
+        check(row["bound"] == "at_most" and low[0] * 0.99999 <= got <= high[0] * 1.00001 and low[1] <= count <= high[1],
+              "%s times the time-out: as a pool with that time-out" % times, low, got, count, high, row)
+        check(row["method"].endswith("1 of 3 servers close theirs earlier"), "how many servers do", row)
+    row = of(rows(on, "--since=300s", "--until=310s"), "server_idle_pconn_timeout")[0]
+    check(row["method"] == "fewer than 1000 requests turn to servers", "a window of few requests", row)
+    later, row = kept_requests(on, "--since=300s"), of(rows(on, "--since=300s"), "server_idle_pconn_timeout")[2]
+    hours = lasts(later)
+    check(saves(row, kept_connections(later, 32 * second)[0], hours), "what may have been kept before a window counts", row,
+          kept_connections(later, 32 * second)[0] / 1e9 / hours)
+    measured = sum(r[3] == 0 for r in requests)
+    check(near(found[0]["calibration_pct"], (kept_connections(requests, 2 * second)[1] - measured) / 30, 0.001), "calibration", *found)
+    row, = of(rows(on), "server_persistent_connections")
+    check((row["bound"], row["method"]) == ("refused", "it is on"), "it is on", row)
+    short = rows(os.path.join(folder, "t", "moved.sqt"))
+    for setting in "server_persistent_connections", "server_idle_pconn_timeout":
+        row, = of(short, setting)
+        check((row["bound"], row["method"]) == ("refused", "fewer than 1000 requests turn to servers"), "few: " + setting, row)
+    row, = of(rows(os.path.join(folder, "t", "kept-others.sqt")), "server_persistent_connections")
+    check(row["bound"] == "refused" and row["method"].startswith("the servers of more than 5 % of"), "servers beyond those with names", row)
+    both = os.path.join(folder, "both")
+    os.mkdir(both)
+    for path in off, on:
+        shutil.copy(path, both)
+    for setting in "server_persistent_connections", "server_idle_pconn_timeout":
+        row, = of(rows(both), setting)
+        check(row["bound"] == "refused" and row["method"].startswith("processes have different values"), "two settings: " + setting, row)
+    row, = of(rows(on, conf(folder, "server_idle_pconn_timeout 0 seconds")), "server_idle_pconn_timeout")
+    check(row["bound"] == "refused" and row["method"].startswith("it is 0 seconds"), "no time at all", row)
+    found = of(rows(on, conf(folder, "server_idle_pconn_timeout 90 decades")), "server_idle_pconn_timeout")
+    check([r["value"] for r in found] == ["%d seconds" % (315360000 * times) for times in (2, 4, 16)] and
+          len({r["saved_s_per_h"] for r in found}) == 1, "a very long time", *found)
 
 
 # ---- logs ----

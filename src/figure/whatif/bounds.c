@@ -3,10 +3,11 @@
  * bounds.c - limits of what a change can bring: all that requests spend on what it would spare them.
  *
  * refresh_pattern with override-expire and a larger minimum: a cached object is not asked about again.  Which objects have an
- * explicit expiry is not in the trace, so all requests count that asked a server about an object in the cache.
+ * explicit expiry is not in the trace, so all requests count that asked a server about an object in the cache.  So do misses
+ * whose reply, a 200, has no body: Squid keeps these only if they stay fresh for a minute or longer (refreshIsCachable()).
  *
  * Another type of cache_dir: no time is spent waiting for the disk, and the main thread is never held.  What holds it is not only
- * the disk, so this is an upper limit.
+ * the disk, so this is an upper limit.  Another type may keep other objects, or more of them; that is not counted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct sqt_whatif_bounds {
     struct sqt_job *job;
     const struct sqt_origin *origin; /* of the last request */
     uint64_t requests, refreshed, from_disk;
+    int of_log;
     int64_t first, last;
     double refresh_ns, refresh_bytes, disk_ns;
 };
@@ -51,6 +53,7 @@ sqt_whatif_bounds_request(struct sqt_whatif_bounds *b, const struct sqt_xact *x)
 {
     const char *const tag = x->tag == UINT32_MAX ? NULL : sqt_origin_text(x->origin, SQT_DEF_TAG, x->tag);
     const enum sqt_class class = sqt_class_of(tag, x->disk_reads, x->flags);
+    b->of_log |= x->of_log;
     if (x->of_log || sqt_durations_unknown(x->outcome))
         return;
     ++b->requests;
@@ -59,7 +62,8 @@ sqt_whatif_bounds_request(struct sqt_whatif_bounds *b, const struct sqt_xact *x)
     b->last = x->end > b->last ? x->end : b->last;
     b->from_disk += x->disk_reads > 0;
     b->disk_ns += (double)bounds_disk(x);
-    if (class != SQT_CLASS_REFRESH_HIT && class != SQT_CLASS_REFRESH_MISS)
+    const int empty = class == SQT_CLASS_MISS && x->status == 200 && x->size == 0;
+    if (class != SQT_CLASS_REFRESH_HIT && class != SQT_CLASS_REFRESH_MISS && !empty)
         return;
     ++b->refreshed;
     b->refresh_ns += (double)(x->end - x->begin);
@@ -68,9 +72,19 @@ sqt_whatif_bounds_request(struct sqt_whatif_bounds *b, const struct sqt_xact *x)
 
 #define CELL(name) row[SQT_CELL(whatif, name)]
 
+/* Why nothing is said; NULL: something is. */
+static const char *
+bounds_refusal(const struct sqt_whatif_bounds *b, uint64_t count, const char *none)
+{
+    return b->of_log             ? "an access.log does not say what requests wait for"
+           : b->requests < LEAST ? "fewer than 1000 requests"
+           : !count              ? none
+                                 : NULL;
+}
+
 static void
 bounds_row(const struct sqt_whatif_bounds *b, const char *setting, const char *value, const char *now, double ns,
-           double bytes, const char *method)
+           double bytes, const char *refusal, const char *method)
 {
     union sqt_cell row[SQT_CELLS(whatif)];
     const double hours = sqt_whatif_hours(b->first, b->last);
@@ -78,9 +92,9 @@ bounds_row(const struct sqt_whatif_bounds *b, const char *setting, const char *v
     CELL(setting).text = setting;
     CELL(value).text = value;
     CELL(now_value).text = now;
-    CELL(bound).text = "at_most";
-    CELL(method).text = method;
-    if (hours > 0) {
+    CELL(bound).text = refusal ? "refused" : "at_most";
+    CELL(method).text = refusal ? refusal : method;
+    if (!refusal && hours > 0) {
         CELL(saved_s_per_h).number = sqt_whatif_whole(ns / hours);
         if (bytes >= 0)
             CELL(saved_bytes_per_h).number = sqt_whatif_whole(bytes / hours);
@@ -91,19 +105,21 @@ bounds_row(const struct sqt_whatif_bounds *b, const char *setting, const char *v
 void
 sqt_whatif_bounds_finish(struct sqt_whatif_bounds *b)
 {
-    if (b->requests >= LEAST && b->refreshed)
+    const char *const dir = b->origin ? sqt_origin_text(b->origin, SQT_DEF_DIR, 0) : NULL;
+    char type[16] = "";
+    if (dir)
+        snprintf(type, sizeof(type), "%.*s", (int)strcspn(dir, " "), dir);
+    if (b->of_log || b->requests) {
         bounds_row(
             b, "refresh_pattern", "override-expire, a larger min", NULL, b->refresh_ns, b->refresh_bytes,
-            "all requests that asked a server about an object in the cache would be hits; clients may get objects "
-            "that have changed");
-    if (b->requests >= LEAST && b->from_disk) {
-        const char *const dir = sqt_origin_text(b->origin, SQT_DEF_DIR, 0);
-        char type[16] = "";
-        if (dir)
-            snprintf(type, sizeof(type), "%.*s", (int)strcspn(dir, " "), dir);
-        bounds_row(b, "cache_dir", "another type", *type ? type : NULL, b->disk_ns, -1,
-                   "no request would wait for a read from disk, nor for a main thread that is held, by the disk or by "
-                   "anything else");
+            bounds_refusal(b, b->refreshed, "no object expired, and no reply without a body was fetched"),
+            "all requests that asked a server about an object in the cache, or got a reply without a body, would be "
+            "hits; clients may get objects that have changed");
+        bounds_row(
+            b, "cache_dir", "another type", *type ? type : NULL, b->disk_ns, -1,
+            bounds_refusal(b, b->from_disk, "no request was answered from a cache_dir"),
+            "no request would wait for a read from disk, nor for a blocked main thread, whatever blocks it; that "
+            "another type may keep other objects is not counted");
     }
     free(b);
 }

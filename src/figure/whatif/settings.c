@@ -64,6 +64,9 @@ settings_flag(const char *word, int64_t *value)
     return 0;
 }
 
+/* Ten years: what is longer is as long. */
+#define TIME_MOST INT64_C(315360000)
+
 /* A time in seconds: a number, and a unit behind it. */
 static int
 settings_time(const char *number, const char *unit, int64_t *seconds)
@@ -71,14 +74,16 @@ settings_time(const char *number, const char *unit, int64_t *seconds)
     static const struct {
         const char *name;
         int64_t seconds;
-    } units[] = {{"second", 1}, {"minute", 60}, {"hour", 3600}, {"day", 86400}, {"week", 604800}};
+    } units[] = {{"second", 1},          {"minute", 60},     {"hour", 3600},     {"day", 86400},       {"week", 604800},
+                 {"fortnight", 1209600}, {"month", 2592000}, {"year", 31557790}, {"decade", 315577900}};
     char *end;
     const double value = number ? strtod(number, &end) : -1;
     if (!number || end == number || *end || !(value >= 0 && value <= INT32_MAX))
         return -1;
     for (unsigned i = 0; i < sizeof(units) / sizeof(*units); ++i)
-        if (!unit || strncmp(unit, units[i].name, strlen(units[i].name)) == 0) {
-            *seconds = (int64_t)(value * (double)units[i].seconds);
+        if (!unit || strncasecmp(unit, units[i].name, strlen(units[i].name)) == 0) {
+            const double whole = value * (double)units[i].seconds;
+            *seconds = whole < TIME_MOST ? (int64_t)whole : TIME_MOST;
             return 0;
         }
     return -1;
