@@ -162,18 +162,18 @@ struct sqt_subscription {
 
 /* A kind of thing.  Its file defines sqt_thing_NAME, for the NAME of SQT_THING_KINDS. */
 struct sqt_thing_kind {
-    /* What it listens to.  If several kinds listen to an event, they are called in the order of SQT_THING_KINDS; before them
-     * sqt_xact_stages(), if events.def says that it opens or closes stages of a transaction, */
+    /* What it listens to.  If several kinds listen to an event, they are called in the order of SQT_THING_KINDS.  Stages that the
+     * event opens or closes (events.def) are opened and closed before. */
     const struct sqt_subscription *events;
-    /* but not for these: their handlers open and close the stages. */
+    /* The same, but the handler opens and closes the stages of the event itself. */
     const struct sqt_subscription *charges;
     /* Of a kind that can be open. */
     const char *words; /* what they are called: "transactions" */
     size_t size;       /* bytes of one, which begins with a struct sqt_pooled; 0: none is ever open */
     size_t begin;      /* where in it its begin is, an int64_t; 0: it becomes no row, or that of something else */
     size_t epoch;      /* where in it the losses before it began are counted, a uint32_t; 0: losses leave few behind */
-    /* Ends one that has not ended: SQT_OUTCOME_LOST makes room for another one, SQT_OUTCOME_UNFINISHED is the end of the trace,
-     * which comes for those with a begin only. */
+    /* Ends one that has not ended.  SQT_OUTCOME_LOST: it makes room for another one, or losses left it behind;
+     * SQT_OUTCOME_UNFINISHED: the trace ends, which only those with a begin are told. */
     void (*cut_off)(struct sqt_process_state *process, void *thing, enum sqt_outcome outcome);
 };
 #define SQT_THING(name) extern const struct sqt_thing_kind sqt_thing_##name;
