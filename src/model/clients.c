@@ -26,11 +26,7 @@ sqt_client_drop(struct sqt_process_state *process, struct sqt_client *client)
 static struct sqt_client *
 clients_add(struct sqt_process_state *process, uint64_t id)
 {
-    while (sqt_pool_full(&process->clients.pool) || sqt_idmap_full(&process->clients.ids)) {
-        sqt_bound_met(process, &process->clients);
-        sqt_client_drop(process, process->clients.pool.first);
-    }
-    struct sqt_client *const client = sqt_pool_get(&process->clients.pool);
+    struct sqt_client *const client = sqt_thing_new(process, &process->clients);
     client->id = id;
     client->epoch = client->swept = process->epoch;
     client->touched = process->now;
@@ -413,9 +409,17 @@ sqt_client_remove(struct sqt_xact *xact)
     xact->client_next = xact->client_previous = NULL;
 }
 
+static void
+clients_cut_off(struct sqt_process_state *process, void *thing, enum sqt_outcome outcome)
+{
+    (void)outcome;
+    sqt_client_drop(process, thing);
+}
+
 const struct sqt_thing_kind sqt_thing_clients = {
     .words = "client connections",
     .size = sizeof(struct sqt_client),
+    .cut_off = clients_cut_off,
     .events = (const struct sqt_subscription[]){{SQT_EV_CONN_ACCEPT, client_accept},
                                                 {SQT_EV_CONN_CLOSE, client_close},
                                                 {SQT_EV_ACCEPT_PUT_OFF, accept_put_off},

@@ -168,16 +168,19 @@ struct sqt_subscription {
 
 /* A kind of thing.  Its file defines sqt_thing_NAME, for the NAME of SQT_THING_KINDS. */
 struct sqt_thing_kind {
-    /* What it listens to.  An event of a transaction that opens or closes stages in events.def is also for sqt_xact_stages():
-     * the list has that first, or the handler calls it.  If several kinds have an event, they are called in the order of
-     * SQT_THING_KINDS. */
+    /* What it listens to.  If several kinds listen to an event, they are called in the order of SQT_THING_KINDS.  Stages that the
+     * event opens or closes (events.def) are opened and closed before. */
     const struct sqt_subscription *events;
+    /* The same, but the handler opens and closes the stages of the event itself. */
+    const struct sqt_subscription *charges;
     /* Of a kind that can be open. */
     const char *words; /* what they are called: "transactions" */
     size_t size;       /* bytes of one, which begins with a struct sqt_pooled; 0: none is ever open */
     size_t begin;      /* where in it its begin is, an int64_t; 0: it becomes no row, or that of something else */
-    /* The trace ends before it has ended: hands it out.  NULL: it is not handed out. */
-    void (*leave)(struct sqt_process_state *process, void *thing);
+    size_t epoch;      /* where in it the losses before it began are counted, a uint32_t; 0: losses leave few behind */
+    /* Ends one that has not ended.  SQT_OUTCOME_LOST: it makes room for another one, or losses left it behind;
+     * SQT_OUTCOME_UNFINISHED: the trace ends, which only those with a begin are told. */
+    void (*cut_off)(struct sqt_process_state *process, void *thing, enum sqt_outcome outcome);
 };
 #define SQT_THING(name) extern const struct sqt_thing_kind sqt_thing_##name;
 SQT_THING_KINDS(SQT_THING)
@@ -262,8 +265,13 @@ sqt_bytes(uint64_t bytes)
     return bytes < SQT_BYTES_MAX ? (int64_t)bytes : SQT_BYTES_MAX;
 }
 
-/* open.c: says, the first time, that there is no room for another thing of that kind. */
+/* open.c */
+/* Says, the first time, that there is no room for another thing of that kind. */
 void sqt_bound_met(struct sqt_process_state *process, const struct sqt_open_things *open);
+/* Another thing of that kind, zeroed.  Without room for it, the oldest ones are cut off. */
+void *sqt_thing_new(struct sqt_process_state *process, struct sqt_open_things *open);
+/* The thing is over, and the id, if that still means it. */
+void sqt_thing_forget(struct sqt_open_things *open, uint64_t id, void *thing);
 
 /* A duration that a record has in ticks, as ns; not below 0. */
 static inline int64_t
@@ -318,7 +326,6 @@ void sqt_forward_ends(struct sqt_process_state *process, struct sqt_xact *xact, 
 
 /* xacts.c */
 sqt_handler sqt_xact_stages;
-void sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 /* Closes what a loss left without an end. */
 void sqt_xact_give_up(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);
 
@@ -345,19 +352,12 @@ void sqt_client_add(struct sqt_process_state *process, struct sqt_xact *xact, in
 void sqt_client_remove(struct sqt_xact *xact);
 void sqt_client_drop(struct sqt_process_state *process, struct sqt_client *client);
 
-/* swaps.c */
-void sqt_swap_end(struct sqt_process_state *process, struct sqt_swap *swap, int64_t now, enum sqt_outcome outcome);
-
 /* blocks.c: the I/Os of a swap that are asked for and not completed, in the order of asking */
 struct sqt_io *sqt_block_ask(struct sqt_process_state *process, struct sqt_swap *swap, uint64_t offset);
 /* Unlinks the first one at that offset and returns it; NULL if none was asked for there. */
 struct sqt_io *sqt_block_take(struct sqt_process_state *process, struct sqt_swap *swap, uint64_t offset);
 /* Unlinks that one. */
 void sqt_block_unlink(struct sqt_process_state *process, struct sqt_io *io);
-
-/* servers.c */
-void sqt_attempt_end(struct sqt_process_state *process, struct sqt_attempt *attempt, int64_t now,
-                     enum sqt_outcome outcome);
 
 /* thing/closed.c */
 /* The attempt has connected. */

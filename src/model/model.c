@@ -59,15 +59,40 @@ static const struct sqt_thing_kind *const model_kinds[SQT_THING_COUNT] = {
 };
 
 static void
-model_subscribe(struct sqt_model *model, const struct sqt_subscription *s)
+model_call(struct sqt_model *model, unsigned event, sqt_handler *handler)
 {
-    sqt_handler **const handlers = model->handlers[s->event];
+    sqt_handler **const handlers = model->handlers[event];
     unsigned i = 0;
     while (handlers[i])
         ++i;
     if (i == SQT_SUBSCRIBERS)
         abort(); /* SQT_SUBSCRIBERS is too few */
-    handlers[i] = s->handler;
+    handlers[i] = handler;
+}
+
+static void
+model_subscribe(struct sqt_model *model, const struct sqt_subscription *list)
+{
+    for (; list && list->handler; ++list)
+        model_call(model, list->event, list->handler);
+}
+
+static int
+model_has_stages(unsigned event)
+{
+    const struct sqt_event_info *const info = &sqt_events[event];
+    return info->id.kind == SQT_KIND_XACT && (info->opens | info->closes);
+}
+
+/* Whether one of the kinds opens and closes the stages of that event. */
+static int
+model_is_charged(unsigned event)
+{
+    for (unsigned i = 0; i < SQT_THING_COUNT; ++i)
+        for (const struct sqt_subscription *s = model_kinds[i]->charges; s && s->handler; ++s)
+            if (s->event == event)
+                return 1;
+    return 0;
 }
 
 struct sqt_model *
@@ -76,14 +101,14 @@ sqt_model_new(const struct sqt_consumer *consumer)
     struct sqt_model *const model = sqt_zeroed(1, sizeof(*model));
     model->consumer = *consumer;
     model->room.left = SQT_MODEL_BYTES;
-    for (unsigned i = 0; i < SQT_THING_COUNT; ++i)
-        for (const struct sqt_subscription *s = model_kinds[i]->events; s && s->handler; ++s)
-            model_subscribe(model, s);
     for (unsigned i = 1; i < SQT_EVENTS; ++i) {
-        const struct sqt_event_info *const event = &sqt_events[i];
         model->names[i] = (unsigned char)sqt_event_names_of(i);
-        if (!model->handlers[i][0] && event->id.kind == SQT_KIND_XACT && (event->opens | event->closes))
-            model->handlers[i][0] = sqt_xact_stages;
+        if (model_has_stages(i) && !model_is_charged(i))
+            model_call(model, i, sqt_xact_stages);
+    }
+    for (unsigned i = 0; i < SQT_THING_COUNT; ++i) {
+        model_subscribe(model, model_kinds[i]->charges);
+        model_subscribe(model, model_kinds[i]->events);
     }
     return model;
 }
@@ -262,13 +287,20 @@ model_by_begin(const void *one, const void *two)
     return a->order < b->order ? -1 : 1;
 }
 
+/* Whether the end of a trace hands out those that are open. */
+static int
+model_is_handed_out(const struct sqt_thing_kind *kind)
+{
+    return kind->begin && kind->cut_off;
+}
+
 static size_t
 collect(const struct sqt_process_state *process, struct thing *things, size_t count)
 {
     const unsigned index = process->origin->index & ((1u << 27) - 1);
     for (unsigned i = 0; i < SQT_THING_COUNT; ++i) {
         const struct sqt_open_things *const open = &process->open[i];
-        struct sqt_pooled *x = open->kind->leave ? open->pool.first : NULL;
+        struct sqt_pooled *x = model_is_handed_out(open->kind) ? open->pool.first : NULL;
         for (; x; x = x->next, ++count)
             things[count] = (struct thing){sqt_thing_begin(open->kind, x), x, (uint32_t)count, i, index};
     }
@@ -280,7 +312,7 @@ model_count_open(const struct sqt_process_state *process)
 {
     size_t count = 0;
     for (unsigned i = 0; i < SQT_THING_COUNT; ++i)
-        count += process->open[i].kind->leave ? process->open[i].pool.used : 0;
+        count += model_is_handed_out(process->open[i].kind) ? process->open[i].pool.used : 0;
     return count;
 }
 
@@ -317,7 +349,7 @@ model_close(struct sqt_model *model, struct sqt_process_state *const *processes,
     for (size_t i = 0; i < count; ++i) {
         struct sqt_process_state *const process = model->processes[things[i].process];
         model->origin = process->origin;
-        model_kinds[things[i].kind]->leave(process, things[i].object);
+        model_kinds[things[i].kind]->cut_off(process, things[i].object, SQT_OUTCOME_UNFINISHED);
     }
     free(things);
 }

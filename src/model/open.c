@@ -14,6 +14,24 @@ sqt_bound_met(struct sqt_process_state *process, const struct sqt_open_things *o
     process->consumer->bound(process->consumer->context, &row);
 }
 
+void *
+sqt_thing_new(struct sqt_process_state *process, struct sqt_open_things *open)
+{
+    while (sqt_pool_full(&open->pool) || sqt_idmap_full(&open->ids)) {
+        sqt_bound_met(process, open);
+        open->kind->cut_off(process, open->pool.first, SQT_OUTCOME_LOST);
+    }
+    return sqt_pool_get(&open->pool);
+}
+
+void
+sqt_thing_forget(struct sqt_open_things *open, uint64_t id, void *thing)
+{
+    if (sqt_idmap_get(&open->ids, id) == thing)
+        sqt_idmap_take(&open->ids, id);
+    sqt_pool_put(&open->pool, thing);
+}
+
 /* The kind of wait in which a transaction of that stage has a helper or service to name; SQT_NAMED_STAGES: none. */
 static enum sqt_named_stage
 open_named_stage(unsigned stage)

@@ -13,16 +13,14 @@
 
 #define PEER_KIND_SPARE (UINT32_C(1) << 31)
 
-void
-sqt_attempt_end(struct sqt_process_state *process, struct sqt_attempt *attempt, int64_t now, enum sqt_outcome outcome)
+static void
+attempts_end(struct sqt_process_state *process, struct sqt_attempt *attempt, int64_t now, enum sqt_outcome outcome)
 {
     attempt->end = now;
     attempt->outcome = sqt_outcome_of(process, attempt->epoch, attempt->begin, outcome);
     if (process->consumer->connection)
         process->consumer->connection(process->consumer->context, attempt);
-    if (sqt_idmap_get(&process->attempts.ids, attempt->conn) == attempt)
-        sqt_idmap_take(&process->attempts.ids, attempt->conn);
-    sqt_pool_put(&process->attempts.pool, attempt);
+    sqt_thing_forget(&process->attempts, attempt->conn, attempt);
 }
 
 /* The version of IP, where the record says which server it is. */
@@ -50,11 +48,7 @@ servers_set(struct sqt_xact *xact, uint32_t server)
 static struct sqt_attempt *
 servers_add(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    while (sqt_pool_full(&process->attempts.pool) || sqt_idmap_full(&process->attempts.ids)) {
-        sqt_bound_met(process, &process->attempts);
-        sqt_attempt_end(process, process->attempts.pool.first, now, SQT_OUTCOME_LOST);
-    }
-    struct sqt_attempt *const attempt = sqt_pool_get(&process->attempts.pool);
+    struct sqt_attempt *const attempt = sqt_thing_new(process, &process->attempts);
     attempt->origin = process->origin;
     attempt->conn = record->arg;
     attempt->xact = record->id;
@@ -74,15 +68,14 @@ servers_settle(struct sqt_process_state *process, uint64_t conn, int64_t now)
 {
     struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts.ids, conn);
     if (attempt)
-        sqt_attempt_end(process, attempt, now,
-                        attempt->connected != SQT_MISSING && attempt->tls == SQT_MISSING ? SQT_OUTCOME_COMPLETE
-                                                                                         : SQT_OUTCOME_ABORTED);
+        attempts_end(process, attempt, now,
+                     attempt->connected != SQT_MISSING && attempt->tls == SQT_MISSING ? SQT_OUTCOME_COMPLETE
+                                                                                      : SQT_OUTCOME_ABORTED);
 }
 
 static void
 connect_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_xact_stages(process, now, record, more);
     servers_settle(process, record->arg, now);
     if (!(record->aux & PEER_KIND_SPARE))
         servers_set(sqt_idmap_get(&process->xacts.ids, record->id), servers_named(record, more));
@@ -92,7 +85,6 @@ connect_begin(struct sqt_process_state *process, int64_t now, const struct sqt_r
 static void
 connect_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_xact_stages(process, now, record, more);
     struct sqt_xact *const xact = sqt_idmap_get(&process->xacts.ids, record->id);
     if (xact && record->aux == SQT_CONNECT_OK)
         xact->reused = 0;
@@ -109,13 +101,13 @@ connect_end(struct sqt_process_state *process, int64_t now, const struct sqt_rec
         attempt->error = record[1].aux;
         attempt->local_port = (unsigned)(record[1].id & UINT16_MAX);
     }
-    sqt_attempt_end(process, attempt, now, sqt_connect_outcome(record->aux));
+    attempts_end(process, attempt, now, sqt_connect_outcome(record->aux));
 }
 
 static void
 tls_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_xact_stages(process, now, record, more);
+    (void)more;
     struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts.ids, record->arg);
     if (attempt)
         attempt->tls = now;
@@ -124,17 +116,17 @@ tls_begin(struct sqt_process_state *process, int64_t now, const struct sqt_recor
 static void
 tls_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_xact_stages(process, now, record, more);
+    (void)more;
     struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts.ids, record->arg);
     if (attempt)
-        sqt_attempt_end(process, attempt, now, sqt_connect_outcome(record->aux));
+        attempts_end(process, attempt, now, sqt_connect_outcome(record->aux));
 }
 
 /* The connection is put to use. */
 static void
 server_used(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_xact_stages(process, now, record, more);
+    (void)more;
     servers_settle(process, record->arg, now);
 }
 
@@ -147,7 +139,7 @@ connect_reused(struct sqt_process_state *process, int64_t now, const struct sqt_
     servers_set(xact, servers_named(record, more));
     struct sqt_attempt *const attempt = servers_add(process, now, record, more);
     attempt->reused = 1;
-    sqt_attempt_end(process, attempt, now, SQT_OUTCOME_COMPLETE);
+    attempts_end(process, attempt, now, SQT_OUTCOME_COMPLETE);
 }
 
 /* An attempt that is still open when its connection is closed was given up without a word; one that connected was
@@ -160,16 +152,17 @@ server_close(struct sqt_process_state *process, int64_t now, const struct sqt_re
 }
 
 static void
-attempts_leave(struct sqt_process_state *process, void *thing)
+attempts_cut_off(struct sqt_process_state *process, void *thing, enum sqt_outcome outcome)
 {
-    sqt_attempt_end(process, thing, process->now, SQT_OUTCOME_UNFINISHED);
+    attempts_end(process, thing, process->now, outcome);
 }
 
 const struct sqt_thing_kind sqt_thing_attempts = {
     .words = "connection attempts",
     .size = sizeof(struct sqt_attempt),
     .begin = offsetof(struct sqt_attempt, begin),
-    .leave = attempts_leave,
+    .epoch = offsetof(struct sqt_attempt, epoch),
+    .cut_off = attempts_cut_off,
     .events = (const struct sqt_subscription[]){{SQT_EV_CONNECT_BEGIN, connect_begin},
                                                 {SQT_EV_CONNECT_END, connect_end},
                                                 {SQT_EV_CONNECT_REUSED, connect_reused},

@@ -46,16 +46,43 @@ reader_closes(struct sqt_process_state *process, const struct sqt_swap *swap, in
 }
 
 static void
+end_io(struct sqt_process_state *process, struct sqt_io *io, int64_t now)
+{
+    struct sqt_swap *const swap = io->swap;
+    sqt_spans_charge(&swap->phases, now);
+    sqt_spans_close(&swap->phases, io->index ? PHASE(REST) : PHASE(FIRST));
+    if (!swap->out)
+        reader_closes(process, swap, now, 1u << io->stage);
+    sqt_pool_put(&process->ios.pool, io);
+}
+
+static void
+swaps_end(struct sqt_process_state *process, struct sqt_swap *swap, int64_t now, enum sqt_outcome outcome)
+{
+    sqt_spans_charge(&swap->phases, now);
+    swap->end = now;
+    swap->outcome = sqt_outcome_of(process, swap->epoch, swap->begin, outcome);
+    if (process->consumer->swap)
+        process->consumer->swap(process->consumer->context, swap);
+    if (swap->opening)
+        reader_closes(process, swap, now, STAGE(SWAP_IN_OPEN));
+    while (swap->first_io) {
+        struct sqt_io *const io = swap->first_io;
+        sqt_block_unlink(process, io);
+        end_io(process, io, now);
+    }
+    if (swaps_find(process, swap->sio) == swap)
+        sqt_idmap_take(&process->swaps.ids, swap->sio);
+    sqt_pool_put(&process->swaps.pool, swap);
+}
+
+static void
 swap_open(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_swap *const old = swaps_find(process, record->id);
     if (old)
-        sqt_swap_end(process, old, now, SQT_OUTCOME_ABORTED);
-    while (sqt_pool_full(&process->swaps.pool) || sqt_idmap_full(&process->swaps.ids)) {
-        sqt_bound_met(process, &process->swaps);
-        sqt_swap_end(process, process->swaps.pool.first, now, SQT_OUTCOME_LOST);
-    }
-    struct sqt_swap *const swap = sqt_pool_get(&process->swaps.pool);
+        swaps_end(process, old, now, SQT_OUTCOME_ABORTED);
+    struct sqt_swap *const swap = sqt_thing_new(process, &process->swaps);
     swap->origin = process->origin;
     swap->sio = record->id;
     swap->xact = record->arg;
@@ -102,17 +129,6 @@ swap_opened(struct sqt_process_state *process, int64_t now, const struct sqt_rec
     if (record->aux)
         swap->failure = SQT_OUTCOME_ERROR;
     reader_closes(process, swap, now, sqt_events[record->event].closes);
-}
-
-static void
-end_io(struct sqt_process_state *process, struct sqt_io *io, int64_t now)
-{
-    struct sqt_swap *const swap = io->swap;
-    sqt_spans_charge(&swap->phases, now);
-    sqt_spans_close(&swap->phases, io->index ? PHASE(REST) : PHASE(FIRST));
-    if (!swap->out)
-        reader_closes(process, swap, now, 1u << io->stage);
-    sqt_pool_put(&process->ios.pool, io);
 }
 
 /* The oldest I/O of all has lost its end, and so has its swap. */
@@ -270,43 +286,24 @@ swap_closed(struct sqt_process_state *process, int64_t now, const struct sqt_rec
     if (!more && swap->close_asked)
         sqt_diskop_inline(process, swap, SQT_DISK_CLOSE, swap->close_asked, now, SQT_MISSING,
                           record->aux ? SQT_OUTCOME_ERROR : SQT_OUTCOME_COMPLETE);
-    sqt_swap_end(process, swap, now,
-                 swap->failure != SQT_OUTCOME_COMPLETE ? swap->failure
-                 : record->aux                         ? SQT_OUTCOME_ERROR
-                                                       : swap->outcome);
-}
-
-void
-sqt_swap_end(struct sqt_process_state *process, struct sqt_swap *swap, int64_t now, enum sqt_outcome outcome)
-{
-    sqt_spans_charge(&swap->phases, now);
-    swap->end = now;
-    swap->outcome = sqt_outcome_of(process, swap->epoch, swap->begin, outcome);
-    if (process->consumer->swap)
-        process->consumer->swap(process->consumer->context, swap);
-    if (swap->opening)
-        reader_closes(process, swap, now, STAGE(SWAP_IN_OPEN));
-    while (swap->first_io) {
-        struct sqt_io *const io = swap->first_io;
-        sqt_block_unlink(process, io);
-        end_io(process, io, now);
-    }
-    if (swaps_find(process, swap->sio) == swap)
-        sqt_idmap_take(&process->swaps.ids, swap->sio);
-    sqt_pool_put(&process->swaps.pool, swap);
+    swaps_end(process, swap, now,
+              swap->failure != SQT_OUTCOME_COMPLETE ? swap->failure
+              : record->aux                         ? SQT_OUTCOME_ERROR
+                                                    : swap->outcome);
 }
 
 static void
-swaps_leave(struct sqt_process_state *process, void *thing)
+swaps_cut_off(struct sqt_process_state *process, void *thing, enum sqt_outcome outcome)
 {
-    sqt_swap_end(process, thing, process->now, SQT_OUTCOME_UNFINISHED);
+    swaps_end(process, thing, process->now, outcome);
 }
 
 const struct sqt_thing_kind sqt_thing_swaps = {
     .words = "swaps",
     .size = sizeof(struct sqt_swap),
     .begin = offsetof(struct sqt_swap, begin),
-    .leave = swaps_leave,
+    .epoch = offsetof(struct sqt_swap, epoch),
+    .cut_off = swaps_cut_off,
     .events = (const struct sqt_subscription[]){{SQT_EV_SWAPIN_OPEN, swap_open},
                                                 {SQT_EV_SWAPIN_OPENED, swap_opened},
                                                 {SQT_EV_SWAPIN_READ, swap_ask},

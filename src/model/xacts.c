@@ -62,9 +62,8 @@ xacts_leave(struct sqt_process_state *process, struct sqt_xact *xact)
 }
 
 static struct sqt_xact *
-xacts_make(struct sqt_process_state *process, uint64_t id, int64_t begin)
+xacts_make(struct sqt_process_state *process, struct sqt_xact *xact, uint64_t id, int64_t begin)
 {
-    struct sqt_xact *const xact = sqt_pool_get(&process->xacts.pool);
     process->first_xact = process->first_xact ? process->first_xact : id;
     xact->origin = process->origin;
     xact->id = id;
@@ -97,11 +96,7 @@ static void
 xact_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    while (sqt_pool_full(&process->xacts.pool) || sqt_idmap_full(&process->xacts.ids)) {
-        sqt_bound_met(process, &process->xacts);
-        sqt_xact_give_up(process, process->xacts.pool.first, now);
-    }
-    struct sqt_xact *const xact = xacts_make(process, record->id, now);
+    struct sqt_xact *const xact = xacts_make(process, sqt_thing_new(process, &process->xacts), record->id, now);
     xact->conn = record->arg;
     xacts_enter(process, xact, now);
     sqt_client_add(process, xact, now);
@@ -450,8 +445,8 @@ xacts_hand_out(struct sqt_process_state *process, struct sqt_xact *xact)
         process->consumer->request(process->consumer->context, xact);
 }
 
-void
-sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome)
+static void
+xacts_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome)
 {
     sqt_xact_charge(process, xact, now);
     sqt_forward_ends(process, xact, now, outcome);
@@ -489,7 +484,7 @@ void
 sqt_xact_give_up(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now)
 {
     process->given_up[process->given_up_next++ % SQT_GIVEN_UP] = xact->id;
-    sqt_xact_close(process, xact, now, SQT_OUTCOME_LOST);
+    xacts_close(process, xact, now, SQT_OUTCOME_LOST);
 }
 
 static int
@@ -536,7 +531,7 @@ xact_end(struct sqt_process_state *process, int64_t now, const struct sqt_record
         /* Its begin is missing: all that is known is its end. */
         if (was_given_up(process, record->id) || xacts_is_earlier(process, record->id))
             return;
-        xact = xacts_make(process, record->id, SQT_MISSING);
+        xact = xacts_make(process, sqt_pool_get(&process->xacts.pool), record->id, SQT_MISSING);
         take_end(xact, record, more);
         xact->end = now;
         xact->outcome = SQT_OUTCOME_LOST;
@@ -544,20 +539,32 @@ xact_end(struct sqt_process_state *process, int64_t now, const struct sqt_record
         sqt_pool_put(&process->xacts.pool, xact);
         return;
     }
-    sqt_xact_close(process, xact, now, take_end(xact, record, more));
+    xacts_close(process, xact, now, take_end(xact, record, more));
 }
 
 static void
-xacts_stay_open(struct sqt_process_state *process, void *thing)
+xacts_cut_off(struct sqt_process_state *process, void *thing, enum sqt_outcome outcome)
 {
-    sqt_xact_close(process, thing, process->now, SQT_OUTCOME_UNFINISHED);
+    if (outcome == SQT_OUTCOME_LOST)
+        sqt_xact_give_up(process, thing, process->now);
+    else
+        xacts_close(process, thing, process->now, outcome);
 }
 
 const struct sqt_thing_kind sqt_thing_xacts = {
     .words = "transactions",
     .size = sizeof(struct sqt_xact),
     .begin = offsetof(struct sqt_xact, begin),
-    .leave = xacts_stay_open,
+    .epoch = offsetof(struct sqt_xact, epoch),
+    .cut_off = xacts_cut_off,
+    .charges = (const struct sqt_subscription[]){{SQT_EV_LOOKUP_END, xact_lookup},
+                                                 {SQT_EV_COLLAPSED, xact_collapsed},
+                                                 {SQT_EV_REPLY_READY, xact_ready},
+                                                 {SQT_EV_REPLY_WRITTEN, xact_written},
+                                                 {SQT_EV_SERVER_READ, xact_server_read},
+                                                 {SQT_EV_RETRY, xact_retried},
+                                                 {SQT_EV_SERVER_HELD, xact_held},
+                                                 {0}},
     .events = (const struct sqt_subscription[]){{SQT_EV_XACT_BEGIN, xact_begin},
                                                 {SQT_EV_XACT_NAMED, xact_named},
                                                 {SQT_EV_TRACE_CONTEXT, xact_context},
@@ -567,18 +574,10 @@ const struct sqt_thing_kind sqt_thing_xacts = {
                                                 {SQT_EV_NOT_KEPT, xact_not_kept},
                                                 {SQT_EV_XACT_END, xact_end},
                                                 {SQT_EV_XACT_UNLOGGED, xact_unlogged},
-                                                {SQT_EV_LOOKUP_END, xact_lookup},
-                                                {SQT_EV_COLLAPSED, xact_collapsed},
-                                                {SQT_EV_REPLY_READY, xact_ready},
-                                                {SQT_EV_REPLY_WRITTEN, xact_written},
-                                                {SQT_EV_SERVER_READ, xact_server_read},
                                                 {SQT_EV_SERVER_1XX, xact_server_1xx},
                                                 {SQT_EV_NEIGHBORS_ASKED, xact_neighbors_asked},
                                                 {SQT_EV_NEIGHBOR_ANSWER, xact_neighbor},
                                                 {SQT_EV_NEIGHBORS_DONE, xact_neighbors_done},
-                                                {SQT_EV_RETRY, xact_retried},
-                                                {SQT_EV_SERVER_HELD, xact_held},
-                                                {SQT_EV_TUNNEL_END, sqt_xact_stages},
                                                 {SQT_EV_TUNNEL_END, xact_tunnelled},
                                                 {SQT_EV_SWAP_REFUSED, xact_not_taken},
                                                 {0}}};

@@ -65,6 +65,15 @@ grep -nHE '^ *(round|index|split|join|rgbcolor|conj|zeta|uigamma|lnGamma|Lambert
     "$plots"/*.gp >err
 [ ! -s err ]
 check "no plot script defines a function that gnuplot 6 has"
+# Figures that are drawn alike are links to one script, which knows its name from the link.
+for script in "$plots"/*.gp; do
+    name=${script##*/}
+    [ -L "$script" ] || printf '%s %s\n' "$(grep -v '^#' "$script" | sed "s/${name%.gp}/NAME/g" | cksum)" "$name"
+done | sort | awk '{ of[$1 " " $2] = of[$1 " " $2] " " $3 } END { for (k in of) if (split(of[k], alike) > 1) print "alike:" of[k] }' >err
+[ ! -s err ]
+check "no two plot scripts are equal but for a name"
+gnuplot -c "$plots/load.gp" "" load.tsv 2>err && ! [ -s err ] && [ "$(head -c 4 load.png | tail -c 3)" = PNG ]
+check "a picture without a name is called as the link"
 awk -F'\t' -v OFS='\t' '/^[0-9]/ { $3 = "-" } { print }' backlogs.tsv >unnamed.tsv
 gnuplot -c "$plots/backlogs.gp" unnamed.svg unnamed.tsv 2>err && ! [ -s err ] && grep -qF ', port unknown<' unnamed.svg
 check "backlogs of ports without names"

@@ -215,6 +215,11 @@ what_losses_leave_behind_is_bounded(void **state)
     assert_in_range(script.requests.count, 31000, 40000);
     assert_in_range(script.swaps.count, 31000, 40000);
     assert_in_range(script.connections.count, 31000, 40000);
+    /* The one that was given up last has its row. */
+    const size_t given_up = script.requests.count;
+    end_xact(401, given_up, MISS, 0);
+    play();
+    assert_int_equal(script.requests.count, given_up);
 }
 
 int

@@ -83,6 +83,22 @@ what_does_not_say_changes_nothing(void **state)
     assert_null(REQUEST(1, server).text);
 }
 
+/* A damaged trace has a connection in use that is still being made.  The end of it is known all the same. */
+static void
+a_connection_in_use_takes_no_id_of_another(void **state)
+{
+    (void)state;
+    begin_xact(0, 5, 7);
+    connect_begin(10, 5, 50, ORIGIN_1, 0);
+    connect_reused(12, 5, 50, ORIGIN_2);
+    PUT(20, CONNECT_END, 5, 50, SQT_CONNECT_FAILED);
+    end_xact(30, 5, MISS, 0);
+    play();
+    assert_string_equal(CONNECTION(0, server).text, "origin-2");
+    assert_string_equal(CONNECTION(1, server).text, "origin-1");
+    assert_string_equal(CONNECTION(1, outcome).text, "error");
+}
+
 /* ---- the table ---- */
 
 static struct rows servers;
@@ -160,6 +176,7 @@ main(void)
         SCRIPT_TEST(a_request_belongs_to_the_server_that_it_was_connected_to_last),
         SCRIPT_TEST(the_winner_of_two_attempts_counts),
         SCRIPT_TEST(what_does_not_say_changes_nothing),
+        SCRIPT_TEST(a_connection_in_use_takes_no_id_of_another),
         SCRIPT_TEST(the_table_adds_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,20 +42,14 @@ lookups_end(struct sqt_process_state *process, struct sqt_lookup *lookup, int64_
     lookup->outcome = sqt_outcome_of(process, lookup->epoch, lookup->begin, outcome);
     if (process->consumer->lookup)
         process->consumer->lookup(process->consumer->context, lookup);
-    if (sqt_idmap_get(&process->lookups.ids, lookup->serial) == lookup)
-        sqt_idmap_take(&process->lookups.ids, lookup->serial);
-    sqt_pool_put(&process->lookups.pool, lookup);
+    sqt_thing_forget(&process->lookups, lookup->serial, lookup);
 }
 
 static void
 lookups_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    while (sqt_pool_full(&process->lookups.pool) || sqt_idmap_full(&process->lookups.ids)) {
-        sqt_bound_met(process, &process->lookups);
-        lookups_end(process, process->lookups.pool.first, now, SQT_OUTCOME_LOST);
-    }
-    struct sqt_lookup *const lookup = sqt_pool_get(&process->lookups.pool);
+    struct sqt_lookup *const lookup = sqt_thing_new(process, &process->lookups);
     lookup->origin = process->origin;
     lookup->serial = record->arg;
     lookup->xact = record->id;
@@ -74,21 +68,19 @@ lookups_answered(struct sqt_process_state *process, int64_t now, const struct sq
 }
 
 static void
-lookups_leave(struct sqt_process_state *process, void *thing)
+lookups_cut_off(struct sqt_process_state *process, void *thing, enum sqt_outcome outcome)
 {
-    lookups_end(process, thing, process->now, SQT_OUTCOME_UNFINISHED);
+    lookups_end(process, thing, process->now, outcome);
 }
 
 const struct sqt_thing_kind sqt_thing_lookups = {
     .words = "look-ups of names",
     .size = sizeof(struct sqt_lookup),
     .begin = offsetof(struct sqt_lookup, begin),
-    .leave = lookups_leave,
-    .events = (const struct sqt_subscription[]){{SQT_EV_DNS_BEGIN, sqt_xact_stages},
-                                                {SQT_EV_DNS_BEGIN, lookups_begin},
-                                                {SQT_EV_DNS_END, sqt_xact_stages},
-                                                {SQT_EV_DNS_END, lookups_answered},
-                                                {0}}};
+    .epoch = offsetof(struct sqt_lookup, epoch),
+    .cut_off = lookups_cut_off,
+    .events = (const struct sqt_subscription[]){
+        {SQT_EV_DNS_BEGIN, lookups_begin}, {SQT_EV_DNS_END, lookups_answered}, {0}}};
 END
 
 sed -i '/^SQT_TABLE(summary, /i\

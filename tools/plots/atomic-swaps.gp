@@ -1,12 +1,1 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
-#
-#   sqtrace-dump --figure=atomic-swaps TRACE | gnuplot -c atomic-swaps.gp atomic-swaps.png
-
-NAME = "atomic-swaps"
-SUFFIX = "_pct"
-DASHED = ""
-YMAX = "100"
-FOLDER = ARG0[1:strlen(ARG0)-strlen(NAME . ".gp")]
-OUTPUT = ARG1
-INPUT = ARG2
-load FOLDER . "curves.gp"
+shares.gp

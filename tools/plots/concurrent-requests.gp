@@ -1,13 +1,1 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
-#
-#   sqtrace-dump --figure=concurrent-requests TRACE | gnuplot -c concurrent-requests.gp concurrent-requests.png
-
-NAME = "concurrent-requests"
-SUFFIX = "_p50"
-DASHED = "_p75 median 75th_percentile"
-DOTTED = "_mean mean"
-YMAX = "*"
-FOLDER = ARG0[1:strlen(ARG0)-strlen(NAME . ".gp")]
-OUTPUT = ARG1
-INPUT = ARG2
-load FOLDER . "curves.gp"
+levels.gp

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# curves.gp - a line for each curve; each script loads it with, besides what common.gp wants,
+# curves.gp - a line for each curve; a script loads it with, besides what common.gp wants,
 #   SUFFIX   of the columns to draw: "_per_s" draws hits_per_s as the curve "hits"
 #   DASHED   of those to draw dashed beside them, and what both are called; "" for none
 #   DOTTED   of those to draw dotted, and what they are called; need not be set

@@ -1,12 +1,1 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
-#
-#   sqtrace-dump --figure=hit-classes TRACE | gnuplot -c hit-classes.gp hit-classes.png
-
-NAME = "hit-classes"
-SUFFIX = "_pct"
-DASHED = ""
-YMAX = "100"
-FOLDER = ARG0[1:strlen(ARG0)-strlen(NAME . ".gp")]
-OUTPUT = ARG1
-INPUT = ARG2
-load FOLDER . "curves.gp"
+shares.gp

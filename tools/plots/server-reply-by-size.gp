@@ -1,12 +1,1 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
-#
-#   sqtrace-dump --figure=server-reply-by-size TRACE | gnuplot -c server-reply-by-size.gp server-reply-by-size.png
-
-NAME = "server-reply-by-size"
-SUFFIX = "_p50_ms"
-DASHED = "_p90_ms median 90th_percentile"
-YMAX = "*"
-FOLDER = ARG0[1:strlen(ARG0)-strlen(NAME . ".gp")]
-OUTPUT = ARG1
-INPUT = ARG2
-load FOLDER . "curves.gp"
+medians.gp

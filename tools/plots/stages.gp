@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# stages.gp - shares of the stages over time, stacked, and the median total; for hit-stages.gp and miss-stages.gp.
+# stages.gp - shares of the stages over time, stacked, and the median total.
+# A figure that is drawn so has a link of its name to this file:
+#
+#   sqtrace-dump --figure=NAME TRACE | gnuplot -c NAME.gp NAME.png
 
+NAME = ARG0
+while (strstrt(NAME, "/")) { NAME = NAME[strstrt(NAME, "/")+1:*] }
+FOLDER = ARG0[1:strlen(ARG0)-strlen(NAME)]
+NAME = NAME[1:strlen(NAME)-3]
+OUTPUT = ARG1
+INPUT = ARG2
 load FOLDER . "common.gp"
 # Its key is long.
 if (exists("NARROW")) { PICTURE_HIGH = 480 }

@@ -12,11 +12,11 @@
 const char *const sqt_closer_names[SQT_CLOSERS] = {"squid", "server", "reset"};
 
 static void
-conn_forget(struct sqt_process_state *process, struct sqt_server_conn *conn)
+conns_cut_off(struct sqt_process_state *process, void *thing, enum sqt_outcome outcome)
 {
-    if (sqt_idmap_get(&process->conns.ids, conn->conn) == conn)
-        sqt_idmap_take(&process->conns.ids, conn->conn);
-    sqt_pool_put(&process->conns.pool, conn);
+    struct sqt_server_conn *const conn = thing;
+    (void)outcome;
+    sqt_thing_forget(&process->conns, conn->conn, conn);
 }
 
 void
@@ -24,11 +24,7 @@ sqt_conn_opens(struct sqt_process_state *process, const struct sqt_attempt *atte
 {
     if (!process->consumer->closed || sqt_idmap_get(&process->conns.ids, attempt->conn))
         return; /* nobody asks, or a peer was asked for a connection through this one */
-    while (sqt_pool_full(&process->conns.pool) || sqt_idmap_full(&process->conns.ids)) {
-        sqt_bound_met(process, &process->conns);
-        conn_forget(process, process->conns.pool.first);
-    }
-    struct sqt_server_conn *const conn = sqt_pool_get(&process->conns.pool);
+    struct sqt_server_conn *const conn = sqt_thing_new(process, &process->conns);
     conn->conn = attempt->conn;
     conn->server = attempt->server;
     conn->version = attempt->version;
@@ -99,10 +95,11 @@ sqt_conn_closes(struct sqt_process_state *process, int64_t now, const struct sqt
     process->idle.conn = 0;
     process->consumer->closed(process->consumer->context, &row);
     if (conn)
-        conn_forget(process, conn);
+        sqt_thing_forget(&process->conns, conn->conn, conn);
 }
 
 const struct sqt_thing_kind sqt_thing_conns = {
     .words = "server connections",
     .size = sizeof(struct sqt_server_conn),
+    .cut_off = conns_cut_off,
     .events = (const struct sqt_subscription[]){{SQT_EV_SERVER_IDLE, conn_idle}, {0}}};

@@ -114,9 +114,7 @@ digests_end(struct sqt_process_state *process, struct sqt_digest *digest, int64_
                      : sqt_stepped_since(process, digest->begin) ? SQT_DIGEST_RESULT_CLOCK
                                                                  : result;
     digests_tell(process, digest);
-    if (sqt_idmap_get(&process->digests.ids, digest->xact) == digest)
-        sqt_idmap_take(&process->digests.ids, digest->xact);
-    sqt_pool_put(&process->digests.pool, digest);
+    sqt_thing_forget(&process->digests, digest->xact, digest);
 }
 
 static void
@@ -126,11 +124,7 @@ digest_ask(struct sqt_process_state *process, int64_t now, const struct sqt_reco
     struct sqt_digest *const before = sqt_idmap_get(&process->digests.ids, record->id);
     if (before)
         digests_end(process, before, now, SQT_DIGEST_RESULT_ERROR);
-    while (sqt_pool_full(&process->digests.pool) || sqt_idmap_full(&process->digests.ids)) {
-        sqt_bound_met(process, &process->digests);
-        digests_end(process, process->digests.pool.first, now, SQT_DIGEST_RESULT_LOST);
-    }
-    struct sqt_digest *const digest = sqt_pool_get(&process->digests.pool);
+    struct sqt_digest *const digest = sqt_thing_new(process, &process->digests);
     digest->origin = process->origin;
     digest->activity = record->event == SQT_EV_DIGEST_HIT ? SQT_DIGEST_HIT : SQT_DIGEST_FETCH;
     digest->parent = record->arg != 0;
@@ -197,23 +191,21 @@ digest_server_done(struct sqt_process_state *process, int64_t now, const struct 
 }
 
 static void
-digests_leave(struct sqt_process_state *process, void *thing)
+digests_cut_off(struct sqt_process_state *process, void *thing, enum sqt_outcome outcome)
 {
-    digests_end(process, thing, process->now, SQT_DIGEST_RESULT_UNFINISHED);
+    digests_end(process, thing, process->now,
+                outcome == SQT_OUTCOME_LOST ? SQT_DIGEST_RESULT_LOST : SQT_DIGEST_RESULT_UNFINISHED);
 }
 
 const struct sqt_thing_kind sqt_thing_digests = {
     .words = "requests for digests",
     .size = sizeof(struct sqt_digest),
     .begin = offsetof(struct sqt_digest, begin),
-    .leave = digests_leave,
+    .cut_off = digests_cut_off,
     .events = (const struct sqt_subscription[]){{SQT_EV_SERVER_READ, digest_server_read},
-                                                {SQT_EV_SERVER_HEADER, sqt_xact_stages},
                                                 {SQT_EV_SERVER_HEADER, digest_server_header},
-                                                {SQT_EV_SERVER_DONE, sqt_xact_stages},
                                                 {SQT_EV_SERVER_DONE, digest_server_done},
                                                 {SQT_EV_RETRY, digest_server_done},
-                                                {SQT_EV_FORWARD_END, sqt_xact_stages},
                                                 {SQT_EV_FORWARD_END, digest_server_done},
                                                 {SQT_EV_DIGEST_KEY, digest_look},
                                                 {SQT_EV_DIGEST_LOOKUP, digest_look},

@@ -22,9 +22,7 @@ diskops_find(const struct sqt_process_state *process, uint64_t serial)
 static void
 forget(struct sqt_process_state *process, struct sqt_diskop *op)
 {
-    if (diskops_find(process, op->serial) == op)
-        sqt_idmap_take(&process->diskops.ids, op->serial);
-    sqt_pool_put(&process->diskops.pool, op);
+    sqt_thing_forget(&process->diskops, op->serial, op);
 }
 
 static void
@@ -49,8 +47,9 @@ outcome_of(const struct sqt_process_state *process, const struct sqt_diskop *op,
 
 /* Ends one whose end is not in the trace, and forgets it. */
 static void
-end_without_record(struct sqt_process_state *process, struct sqt_diskop *op, enum sqt_outcome outcome)
+diskops_cut_off(struct sqt_process_state *process, void *thing, enum sqt_outcome outcome)
 {
+    struct sqt_diskop *const op = thing;
     if (!op->timed_out) {
         op->stages[SQT_DISKOP_ENQUEUED] = op->queued - op->begin;
         op->end = process->now;
@@ -75,11 +74,7 @@ diskops_begin(struct sqt_process_state *process, int64_t now, uint64_t serial, c
     struct sqt_diskop *const old = diskops_find(process, serial);
     if (old)
         forget(process, old);
-    while (sqt_pool_full(&process->diskops.pool) || sqt_idmap_full(&process->diskops.ids)) {
-        sqt_bound_met(process, &process->diskops);
-        end_without_record(process, process->diskops.pool.first, SQT_OUTCOME_LOST);
-    }
-    struct sqt_diskop *const op = sqt_pool_get(&process->diskops.pool);
+    struct sqt_diskop *const op = sqt_thing_new(process, &process->diskops);
     op->origin = process->origin;
     op->serial = serial;
     op->sio = question->sio;
@@ -221,13 +216,6 @@ sqt_diskop_switched_off(struct sqt_process_state *process)
     process->unheard = process->diskops.pool.serial;
 }
 
-static void
-diskops_leave(struct sqt_process_state *process, void *thing)
-{
-    struct sqt_diskop *const op = thing;
-    end_without_record(process, op, SQT_OUTCOME_UNFINISHED);
-}
-
 /* ---- the main thread itself ---- */
 
 static void
@@ -289,7 +277,7 @@ const struct sqt_thing_kind sqt_thing_diskops = {
     .words = "disk operations",
     .size = sizeof(struct sqt_diskop),
     .begin = offsetof(struct sqt_diskop, begin),
-    .leave = diskops_leave,
+    .cut_off = diskops_cut_off,
     .events = (const struct sqt_subscription[]){{SQT_EV_UNLINK, diskops_unlink},
                                                 {SQT_EV_UNLINKED, diskops_unlinked},
                                                 {SQT_EV_DISKOP_BEGIN, diskop_begin},

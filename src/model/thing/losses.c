@@ -20,20 +20,24 @@ sqt_loss_reason(uint32_t reason)
     return reason < sizeof(names) / sizeof(*names) && names[reason] ? names[reason] : "unknown";
 }
 
+static int
+losses_left_behind(const struct sqt_process_state *process, const struct sqt_open_things *open)
+{
+    const void *const oldest = open->pool.first;
+    return oldest && *(const uint32_t *)((const char *)oldest + open->kind->epoch) + 1 < process->epoch;
+}
+
 /* What began before the last loss and has not ended by this one is most likely over.  Pools have the oldest first, so
  * what stays is looked at once. */
 static void
-sweep(struct sqt_process_state *process, int64_t now)
+sweep(struct sqt_process_state *process)
 {
-    if (process->xacts.pool.used > LEFT_BEHIND)
-        for (struct sqt_xact *x; (x = process->xacts.pool.first) && x->epoch + 1 < process->epoch;)
-            sqt_xact_give_up(process, x, now);
-    if (process->swaps.pool.used > LEFT_BEHIND)
-        for (struct sqt_swap *s; (s = process->swaps.pool.first) && s->epoch + 1 < process->epoch;)
-            sqt_swap_end(process, s, now, SQT_OUTCOME_LOST);
-    if (process->attempts.pool.used > LEFT_BEHIND)
-        for (struct sqt_attempt *a; (a = process->attempts.pool.first) && a->epoch + 1 < process->epoch;)
-            sqt_attempt_end(process, a, now, SQT_OUTCOME_LOST);
+    for (unsigned i = 0; i < SQT_THING_COUNT; ++i) {
+        struct sqt_open_things *const open = &process->open[i];
+        if (open->kind->epoch && open->pool.used > LEFT_BEHIND)
+            while (losses_left_behind(process, open))
+                open->kind->cut_off(process, open->pool.first, SQT_OUTCOME_LOST);
+    }
     /* A connection that lives after all is met again at its next read. */
     if (process->clients.pool.used > LEFT_BEHIND) {
         unsigned passed = 0; /* looked at again when the others have been */
@@ -66,7 +70,7 @@ losses_lost(struct sqt_process_state *process, int64_t now, const struct sqt_rec
             row.from = now;
         process->consumer->loss(process->consumer->context, &row);
     }
-    sweep(process, now);
+    sweep(process);
 }
 
 const struct sqt_thing_kind sqt_thing_losses = {.events =

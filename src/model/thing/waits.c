@@ -108,15 +108,23 @@ sqt_wait_cut_off(const struct sqt_process_state *process, struct sqt_xact *xact,
         waits_remember(xact, &wait);
 }
 
-/* The oldest one makes room for another. */
+static void
+waits_cut_off(struct sqt_process_state *process, void *thing, enum sqt_outcome outcome)
+{
+    struct sqt_wait *const wait = thing;
+    const int lost = outcome == SQT_OUTCOME_LOST;
+    if (lost)
+        wait->epoch = ~process->epoch;
+    waits_end(process, wait, process->now, lost ? SQT_WAIT_LOST : SQT_WAIT_UNFINISHED);
+}
+
+/* As sqt_thing_new() makes it, which does not know of services. */
 static void
 waits_make_room(struct sqt_process_state *process, const struct sqt_idmap *map)
 {
     while (process->waits.pool.first && (sqt_pool_full(&process->waits.pool) || sqt_idmap_full(map))) {
-        struct sqt_wait *const oldest = process->waits.pool.first;
         sqt_bound_met(process, &process->waits);
-        oldest->epoch = ~process->epoch;
-        waits_end(process, oldest, process->now, SQT_WAIT_LOST);
+        waits_cut_off(process, process->waits.pool.first, SQT_OUTCOME_LOST);
     }
 }
 
@@ -249,23 +257,16 @@ query_end(struct sqt_process_state *process, int64_t now, const struct sqt_recor
                more && record[1].event == SQT_EV_PART_QUERY ? waits_outcome(record[1].aux) : SQT_WAIT_OK);
 }
 
-static void
-waits_leave(struct sqt_process_state *process, void *thing)
-{
-    waits_end(process, thing, process->now, SQT_WAIT_UNFINISHED);
-}
-
 const struct sqt_thing_kind sqt_thing_waits = {
     .words = "waits for helpers and services",
     .size = sizeof(struct sqt_wait),
     .begin = offsetof(struct sqt_wait, begin),
-    .leave = waits_leave,
-    .events = (const struct sqt_subscription[]){{SQT_EV_HELPER_BEGIN, helper_begin},
-                                                {SQT_EV_HELPER_END, helper_end},
-                                                {SQT_EV_ADAPT_SERVICE, waits_ask_service},
+    .cut_off = waits_cut_off,
+    .charges =
+        (const struct sqt_subscription[]){{SQT_EV_HELPER_BEGIN, helper_begin}, {SQT_EV_HELPER_END, helper_end}, {0}},
+    .events = (const struct sqt_subscription[]){{SQT_EV_ADAPT_SERVICE, waits_ask_service},
                                                 {SQT_EV_ADAPT_ADMITTED, service_admits},
                                                 {SQT_EV_ADAPT_FAILED, service_failed},
-                                                {SQT_EV_ADAPT_END, sqt_xact_stages},
                                                 {SQT_EV_ADAPT_END, service_done},
                                                 {SQT_EV_QUERY_END, query_end},
                                                 {0}}};

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# levels.gp - medians of a level, dashed its 75th percentiles, and dotted its means.
+# A figure that is drawn so has a link of its name to this file:
+#
+#   sqtrace-dump --figure=NAME TRACE | gnuplot -c NAME.gp NAME.png
+
+NAME = ARG0
+while (strstrt(NAME, "/")) { NAME = NAME[strstrt(NAME, "/")+1:*] }
+FOLDER = ARG0[1:strlen(ARG0)-strlen(NAME)]
+NAME = NAME[1:strlen(NAME)-3]
+OUTPUT = ARG1
+INPUT = ARG2
+SUFFIX = "_p50"
+DASHED = "_p75 median 75th_percentile"
+DOTTED = "_mean mean"
+YMAX = "*"
+load FOLDER . "curves.gp"
