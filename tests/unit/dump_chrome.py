@@ -239,7 +239,7 @@ def main():
         judge("a damaged trace", os.path.join(golden, "flipped.sqt"))
         judge("the sample", os.path.join(SOURCE, "doc", "sample"), "class == disk_hit")
         whole = parse(os.path.join(traces, "story"))
-        check([] if "records: 185" in whole["account"] and "squid: 7.7" in whole["about"] else [whole["account"]],
+        check([] if "records: 186" in whole["account"] and "squid: 7.7" in whole["about"] else [whole["account"]],
               "comments stand beside the events")
         whole = parse(os.path.join(traces, "story"), "--no-comments")
         check([] if sorted(whole) == ["displayTimeUnit", "traceEvents"] else [sorted(whole)], "--no-comments")

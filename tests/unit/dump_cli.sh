@@ -102,7 +102,7 @@ fi
 # ---- what stands above the rows ----
 run "$dump" --quiet story
 [ "$(sed -n '/^time_s/q; s/: .*//p' "$out" | tr -d '\n')" = '# trace# squid# process# process# start# range# holds# table' ] &&
-    grep -qx '# holds: 185 records, 7002 lost' "$out" && grep -qx '# records: 185' "$out" &&
+    grep -qx '# holds: 186 records, 7002 lost' "$out" && grep -qx '# records: 186' "$out" &&
     grep -qx '# range: 0 s to 0.900100000 s' "$out" && grep -qx '# length: 0.900100000 s' "$out" &&
     grep -qx '# process: kid 2, worker, pid 1002' "$out" && grep -qx '# squid: 7.7' "$out"
 check "trace, Squid, processes, start, range, records, lost"
