@@ -75,20 +75,20 @@ def signed_urls(scene, ms=100):
     change(scene, sign)
 
 
-def downloads(scene, rate, size, pieces=4):
-    """All servers are behind one line.  In the fourth second a client begins to load four large files at once."""
+def downloads(scene, rate, size, pieces):
+    """All servers are behind one line.  In the fourth second a client begins to load so many large files at once."""
     way(scene, ms=5, rate=rate)
     scene.traffic.per_second = 40
     scene.traffic.options["timeout"] = 60
     made = scene.traffic.requests
     scene.traffic.requests = lambda seconds: sorted(
-        made(seconds) + [[4, "GET", scene.origins[n].url + "/size=%d;cc=no-store/image%d" % (size, n), [], 0, {}]
+        made(seconds) + [[4, "GET", scene.origins[n % 5].url + "/size=%d;cc=no-store/image%d" % (size, n), [], 0, {}]
                          for n in range(pieces)], key=lambda request: request[0])
 
 
 def hog(scene):
-    """The line takes 1.2 MB/s, and the large files are of 6 MB."""
-    downloads(scene, 1200000, 6000000)
+    """The line takes 500 KB/s, and the twelve large files are of 800 KB."""
+    downloads(scene, 500000, 800000, 12)
 
 
 def splash(scene, forgets=True):

@@ -20,7 +20,7 @@ def two_peers(scene, lacks):
     scene.conf += "never_direct allow all\n"
     scene.traffic.site = lambda n, chance: servers[n % 5].url
     made = scene.traffic.new
-    scene.traffic.new = lambda n, chance: made(n, chance) + ("-shop", "-wiki")[n % 2]
+    scene.traffic.new = lambda n, chance: made(n, chance) + chance.choice(("-shop", "-wiki"))
 
 
 def wrong_peer(scene):
@@ -38,13 +38,13 @@ def tries_in_vain(scene):
     scene.traffic.site = lambda n, chance: ("http://h%d.two.test:8000" % n if n % 5 == SLOW else scene.origins[n % 5].url)
 
 
-def short_lives(scene):
-    """Objects are fresh for forty seconds.  Squid stores none that expires within a minute (minimum_expiry_time) and has no
-    date by which it could be asked for again.  Origins of 100 ms."""
-    for origin in scene.origins:
-        origin.ms = 100
-    scene.traffic.words = lambda n: ";cc=max-age=40"
-    scene.traffic.repeats = 0.85
+def logged_in(scene):
+    """One client in four is logged in, which is a cookie.  Its page is made for it, in 600 ms, and may not be stored."""
+    def own(n, request):
+        if n % 4 == 1:
+            request[2] = request[2].replace("/size=", "/hdr=590;cc=private;size=") + "-own"
+            request[3] = ["Cookie: session=%d" % n]
+    change(scene, own)
 
 
 # ---- nothing wrong ----
