@@ -97,6 +97,8 @@ def failed_otherwise(trace):
             cause = "timed_out"
         elif is_cut(r, came, made):
             cause = "cut_replies"
+        elif kind == "denied" and status not in (401, 407):
+            cause = "denied"
         elif r.key in made and r.row["server"] == "-" and 400 <= status < 500 and status not in REFUSED_BY_OTHERS:
             cause = "refused_requests"
         elif (not status or (kind == "internal" and r.row["outcome"] == "aborted")) and r.has("client_tls") and \
@@ -110,8 +112,6 @@ def failed_otherwise(trace):
             cause = "adapted"
         elif kind == "internal" and status in (301, 302, 307):
             cause = "redirected"
-        elif status == 403 and kind == "denied":
-            cause = "denied"
         else:
             continue
         found.setdefault(cause, []).append(r)
