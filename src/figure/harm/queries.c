@@ -20,6 +20,8 @@
 #define LEAST_SHARE 50
 #define LEAST_EACH INT64_C(50000000)
 #define LEAST 20
+/* Who gives no other answers, in %. */
+#define NEARLY_ALL 90
 /* Who asks the same so soon after an answer, in ns, got a part of it only. */
 #define AT_ONCE INT64_C(1000000)
 /* Answers that may turn out to be a part: one takes the place of another. */
@@ -44,6 +46,7 @@ struct asked {
     double ns;
     uint64_t cut, unanswered; /* answers that were cut short, and of which the second question has no answer */
     uint64_t failed;          /* answers with an error, after which another name server was asked */
+    uint64_t well, errors;    /* all good answers, and all with an error */
     double failed_ns;         /* that they took */
 };
 
@@ -123,6 +126,8 @@ queries_wait(void *state, const struct sqt_wait *wait)
         wait);
     struct asked *const all = queries_of(state, server, NULL, NULL);
     queries_add(all, wait);
+    all->well += wait->outcome == SQT_WAIT_OK;
+    all->errors += wait->outcome == SQT_WAIT_ERR;
     queries_again(state, wait, all);
 }
 
@@ -217,6 +222,40 @@ queries_failed(const struct asked *all, struct sqt_tolds *tolds)
     }
 }
 
+/* A name server that answers with errors only, beside another one that hardly ever does: they do not know the same names. */
+static void
+queries_differ(const struct queries *q, const struct asked *all, struct sqt_tolds *tolds)
+{
+    const struct asked *well = NULL;
+    if (all->errors < LEAST || all->errors * 100 < (all->errors + all->well) * NEARLY_ALL ||
+        2 * all->failed > all->errors)
+        return;
+    for (const struct sqt_name_entry *named = q->names.first; named; named = named->next) {
+        const struct asked *const x = (const struct asked *)named;
+        if (!x->type && !sqt_names_is_others(named) && x->well >= LEAST &&
+            x->errors * 100 <= (x->errors + x->well) * (100 - NEARLY_ALL) && (!well || x->well > well->well))
+            well = x;
+    }
+    for (unsigned i = 0; i < tolds->count && well; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        const size_t length = strlen(told->sentence);
+        if (!is_of_look_ups(told) || !sqt_told_names(told->culprit, all->server))
+            continue;
+        snprintf(
+            told->sentence + length, SQT_TOLD_TEXT - length,
+            " It answers next to nothing else: %llu of its %llu answers are errors, such as that a name does not exist "
+            "(NXDOMAIN). Of %s %llu answers are good and %llu are errors: they do not know the same names.",
+            (unsigned long long)all->errors, (unsigned long long)(all->errors + all->well), well->server,
+            (unsigned long long)well->well, (unsigned long long)well->errors);
+        sqt_told_print(
+            told->advice,
+            "dns_nameservers: only name servers that all know the same names. Squid asks the next one when one "
+            "does not answer in time, and takes the first answer, also one that a name does not exist; "
+            "negative_dns_ttl keeps that. Ask %s by hand (dig) for a name that fails.",
+            all->server);
+    }
+}
+
 static void
 queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
@@ -233,6 +272,7 @@ queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
         } else {
             queries_cut(x, tolds);
             queries_failed(x, tolds);
+            queries_differ(q, x, tolds);
         }
     }
 }
