@@ -58,7 +58,7 @@ struct contradict {
 
 /* An error that is not about who asks, about how much, or about the form of the request. */
 static int
-is_error(uint32_t status)
+contradict_is_error(uint32_t status)
 {
     static const uint32_t of_clients[] = {401, 407, 408, 411, 412, 413, 415, 416, 417, 428, 431};
     for (unsigned i = 0; i < sizeof(of_clients) / sizeof(*of_clients); ++i)
@@ -116,7 +116,7 @@ contradict_request(void *state, const struct sqt_xact *xact, const struct sqt_re
     const char *const method =
         xact->method == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_METHOD, xact->method);
     const int made = (xact->flags & SQT_XACT_ERROR_PAGE) || xact->reply_source == SQT_REPLY_MADE,
-              bad = is_error(xact->status);
+              bad = contradict_is_error(xact->status);
     ++c->requests;
     if (!name || made || xact->reused < 0 || fact->class == SQT_CLASS_TUNNEL ||
         !(bad || (xact->status >= 200 && xact->status < 300) || xact->status == 304))
@@ -138,14 +138,14 @@ contradict_request(void *state, const struct sqt_xact *xact, const struct sqt_re
 }
 
 static int
-lacks_some(const struct contradict_server *its)
+contradict_lacks(const struct contradict_server *its)
 {
     return its->against >= LEAST && its->against * 100 >= its->errors * PART && its->itself * OWN_MIND <= its->against;
 }
 
 /* Whether a finding says already that it fails. */
 static int
-is_told(const struct sqt_tolds *tolds, const char *name)
+contradict_is_told(const struct sqt_tolds *tolds, const char *name)
 {
     for (unsigned i = 0; i < tolds->count; ++i)
         if (tolds->told[i]->harm == SQT_HARM_FAILURE && sqt_told_names(tolds->told[i]->culprit, name))
@@ -197,7 +197,7 @@ contradict_tell_several(const struct contradict *c, struct sqt_tolds *tolds)
     char status[16];
     for (unsigned i = 1; i <= c->servers.count; ++i) {
         const struct contradict_server *const its = c->numbered[i];
-        if (!sqt_names_is_others(&its->named) && lacks_some(its) && !is_told(tolds, its->named.name))
+        if (!sqt_names_is_others(&its->named) && contradict_lacks(its) && !contradict_is_told(tolds, its->named.name))
             contradict_add(&sum, its);
     }
     if (!sum.servers || sqt_spell_percent(sum.errors, c->requests) < SHARE)
