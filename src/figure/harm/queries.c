@@ -47,6 +47,9 @@ struct asked {
     uint64_t cut, unanswered; /* answers that were cut short, and of which the second question has no answer */
     uint64_t failed;          /* answers with an error, after which another name server was asked */
     uint64_t well, errors;    /* all good answers, and all with an error */
+    uint64_t lost;            /* queries without an answer */
+    uint64_t well_before;     /* good answers before the first of these */
+    uint64_t well_between;    /* and between that and the last one */
     double failed_ns;         /* that they took */
 };
 
@@ -128,6 +131,10 @@ queries_wait(void *state, const struct sqt_wait *wait)
     queries_add(all, wait);
     all->well += wait->outcome == SQT_WAIT_OK;
     all->errors += wait->outcome == SQT_WAIT_ERR;
+    if (wait->outcome == SQT_WAIT_TIMEOUT) {
+        all->well_before = all->lost++ ? all->well_before : all->well;
+        all->well_between = all->well - all->well_before;
+    }
     queries_again(state, wait, all);
 }
 
@@ -256,6 +263,26 @@ queries_differ(const struct queries *q, const struct asked *all, struct sqt_told
     }
 }
 
+/* A name server that answers nothing of some queries, and others meanwhile. */
+static void
+queries_some(const struct asked *all, struct sqt_tolds *tolds)
+{
+    for (unsigned i = 0; i < tolds->count && all->well_between >= LEAST && 2 * all->unanswered < all->lost; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        const size_t length = strlen(told->sentence);
+        if (!sqt_told_names(told->culprit, all->server) || !strstr(told->sentence, "did not answer in time"))
+            continue;
+        snprintf(told->sentence + length, SQT_TOLD_TEXT - length,
+                 " It answered %llu other queries well between these: it has no answer for some names, or loses some "
+                 "queries.",
+                 (unsigned long long)all->well_between);
+        sqt_told_print(told->advice,
+                       "Ask that name server by hand (dig) for a name that fails: those that know that domain may not "
+                       "answer it. If it answers, queries are lost on the way: dns_retransmit_interval, and a second "
+                       "one in dns_nameservers. negative_dns_ttl: for how long Squid takes a failure for the answer.");
+    }
+}
+
 static void
 queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
@@ -273,6 +300,7 @@ queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
             queries_cut(x, tolds);
             queries_failed(x, tolds);
             queries_differ(q, x, tolds);
+            queries_some(x, tolds);
         }
     }
 }
