@@ -236,6 +236,9 @@ slow_for_a_reason(void **state)
         assert_int_equal(
             says("What sets the slow ones apart: they are misses whose replies may not be stored (uncacheable)."),
             !all);
+        assert_int_equal(!strstr(TEXT(0, advice), "No cache helps where a page is made for one client"), all);
+        if (!all)
+            assert_string_equal(TEXT(0, command), "sqtrace-dump --where='miss_reason == \"uncacheable\"' TRACE");
         assert_true(says(" 60 of the 240 answers took 600 ms, the others 10"));
     }
 }
@@ -286,6 +289,30 @@ name_servers_differ(void **state)
     }
 }
 
+/* Each third query has no answer; or all between two moments have none. */
+static void
+a_name_server_loses_some(void **state)
+{
+    (void)state;
+    for (unsigned all = 0; all < 2; ++all) {
+        for (unsigned i = 0; i < 90; ++i) {
+            const uint64_t xact = begin();
+            const int lost = all ? i >= 30 && i < 60 : i % 3 == 0;
+            PUT(now, DNS_BEGIN, xact, i, 0);
+            now += lost ? 3000 * MS : MS;
+            PUT(now, QUERY_END, xact, (uint64_t)(now - (lost ? 3000 * MS : MS)), NAME_SERVER);
+            PART(PART_QUERY, 1, 0, lost ? SQT_WAIT_TIMEOUT : SQT_WAIT_OK);
+            PUT(now, DNS_END, xact, i, lost);
+            end(xact, MISS, lost ? 503 : 200, 0xabc, lost ? SQT_XACT_ERROR_PAGE | SQT_XACT_ABORTED : 0);
+            number += lost ? 31 : 0;
+        }
+        assert_int_equal(row_of("failed_look_up"), 0);
+        assert_int_equal(says(" It answered 58 other queries well between these: it has no answer for some names, or"),
+                         !all);
+        assert_int_equal(says("other queries well"), !all);
+    }
+}
+
 int
 main(void)
 {
@@ -293,6 +320,7 @@ main(void)
                                        SCRIPT_TEST(one_server_fails),           SCRIPT_TEST(servers_ask_for_logins),
                                        SCRIPT_TEST(servers_take_some_forms),    SCRIPT_TEST(denied_in_another_way),
                                        SCRIPT_TEST(tunnels_end_at_their_hello), SCRIPT_TEST(slow_for_a_reason),
-                                       SCRIPT_TEST(objects_are_asked_for_once), SCRIPT_TEST(name_servers_differ)};
+                                       SCRIPT_TEST(objects_are_asked_for_once), SCRIPT_TEST(name_servers_differ),
+                                       SCRIPT_TEST(a_name_server_loses_some)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

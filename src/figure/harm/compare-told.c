@@ -25,7 +25,7 @@ static const char *const kind_words[NOTE] = {"server ", "",      "",        "cac
                                              "",        "host ", "client ", "user "};
 /* Columns of `requests` that have such a name, with quotes; NULL: a condition on it would say less than the table. */
 static const char *const kind_columns[KINDS] = {
-    [SERVER] = "server", [HOST] = "url_host", [CLIENT] = "client", [USER] = "user_name"};
+    [SERVER] = "server", [HOST] = "url_host", [CLIENT] = "client", [USER] = "user_name", [REASON] = "miss_reason"};
 
 static const char *const part_words[PART_COUNT] = {
 #define PART(NAME, stages, words) words,
@@ -240,7 +240,7 @@ culprit_reason(const char *name)
     return NULL;
 }
 
-/* Findings about all of a kind together: whose wait it is, and no name. */
+/* Findings about all of a kind together: whose wait it is, and no name.  The first one is about what servers do. */
 static const char *const of_all[] = {"slow_servers", "far_servers",  "connect",       "tls",        "name_server",
                                      "helpers",      "url_helper",   "adaptation",    "cache_dirs", "failed_tries",
                                      "reply_wait",   "slow_clients", "access_checks", NULL};
@@ -263,6 +263,14 @@ culprit_join(const struct compare *c, const struct culprit *x, double excess, st
             told->sentence + used, sizeof(told->sentence) - used,
             " What sets the slow ones apart: they are %s%s. These %.0f requests take %s, others that are alike %s.",
             words ? "" : "misses of the reason ", words ? words : name, x->requests * (double)c->stride, its, others);
+        if (i == 0)
+            sqt_told_print(told->advice,
+                           "Ask for one of those by hand, past Squid: if that takes as long, its server makes it so "
+                           "slowly.%s",
+                           strcmp(name, "uncacheable") == 0
+                               ? " No cache helps where a page is made for one client, as for who is logged in."
+                               : "");
+        culprit_command(c, x, told);
         return 1;
     }
     return 0;
