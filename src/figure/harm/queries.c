@@ -22,6 +22,9 @@
 #define LEAST 20
 /* Who gives no other answers, in %. */
 #define NEARLY_ALL 90
+/* That part of the queries without an answer are alone, in %. */
+#define MOSTLY 80
+#define SECOND INT64_C(1000000000)
 /* Who asks the same so soon after an answer, in ns, got a part of it only. */
 #define AT_ONCE INT64_C(1000000)
 /* Answers that may turn out to be a part: one takes the place of another. */
@@ -48,8 +51,9 @@ struct asked {
     uint64_t failed;          /* answers with an error, after which another name server was asked */
     uint64_t well, errors;    /* all good answers, and all with an error */
     uint64_t lost;            /* queries without an answer */
-    uint64_t well_before;     /* good answers before the first of these */
-    uint64_t well_between;    /* and between that and the last one */
+    uint64_t lost_alone;      /* of these, others that began soon after got a good answer */
+    uint64_t seconds;         /* a bit for each, up to the last one: a query began that got a good answer */
+    int64_t last;             /* second */
     double failed_ns;         /* that they took */
 };
 
@@ -117,6 +121,30 @@ queries_again(struct queries *q, const struct sqt_wait *wait, struct asked *all)
     queries_keep(q, wait, all);
 }
 
+/* That a query which began in that second got a good answer. */
+static void
+queries_good(struct asked *all, int64_t second)
+{
+    const int64_t later = second - all->last;
+    if (later > 0) {
+        all->seconds = later < 64 ? all->seconds << later : 0;
+        all->last = second;
+    }
+    if (later > -64)
+        all->seconds |= UINT64_C(1) << (later < 0 ? -later : 0);
+}
+
+/* Whether the name server was up in the first half of a wait in vain: in one of its seconds another query got a good answer. */
+static int
+queries_is_alone(const struct asked *all, const struct sqt_wait *wait)
+{
+    const int64_t until = (wait->begin + (wait->end - wait->begin) / 2) / SECOND;
+    for (int64_t second = wait->begin / SECOND + 1; second <= until; ++second)
+        if (second <= all->last && all->last - second < 64 && all->seconds >> (all->last - second) & 1)
+            return 1;
+    return 0;
+}
+
 static void
 queries_wait(void *state, const struct sqt_wait *wait)
 {
@@ -131,9 +159,11 @@ queries_wait(void *state, const struct sqt_wait *wait)
     queries_add(all, wait);
     all->well += wait->outcome == SQT_WAIT_OK;
     all->errors += wait->outcome == SQT_WAIT_ERR;
+    if (wait->outcome == SQT_WAIT_OK)
+        queries_good(all, wait->begin / SECOND);
     if (wait->outcome == SQT_WAIT_TIMEOUT) {
-        all->well_before = all->lost++ ? all->well_before : all->well;
-        all->well_between = all->well - all->well_before;
+        ++all->lost;
+        all->lost_alone += (uint64_t)queries_is_alone(all, wait);
     }
     queries_again(state, wait, all);
 }
@@ -267,15 +297,13 @@ queries_differ(const struct queries *q, const struct asked *all, struct sqt_told
 static void
 queries_some(const struct asked *all, struct sqt_tolds *tolds)
 {
-    for (unsigned i = 0; i < tolds->count && all->well_between >= LEAST && 2 * all->unanswered < all->lost; ++i) {
+    for (unsigned i = 0; i < tolds->count && all->lost && all->lost_alone * 100 >= all->lost * MOSTLY; ++i) {
         struct sqt_told *const told = tolds->told[i];
         const size_t length = strlen(told->sentence);
         if (!sqt_told_names(told->culprit, all->server) || !strstr(told->sentence, "did not answer in time"))
             continue;
         snprintf(told->sentence + length, SQT_TOLD_TEXT - length,
-                 " It answered %llu other queries well between these: it has no answer for some names, or loses some "
-                 "queries.",
-                 (unsigned long long)all->well_between);
+                 " It answered others meanwhile: it has no answer for some names, or loses some queries.");
         sqt_told_print(told->advice,
                        "Ask that name server by hand (dig) for a name that fails: those that know that domain may not "
                        "answer it. If it answers, queries are lost on the way: dns_retransmit_interval, and a second "
