@@ -300,7 +300,8 @@ sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct 
             culprit_sentence(c, x, told, excess / (double)totals->total_ns);
             culprit_advice(c, x, told);
             culprit_command(c, x, told);
-            sqt_instead(tolds, x->kind == SERVER ? servers : of_all, told->waiting, EXPLAINS);
+            if (x->kind == SERVER)
+                sqt_instead(tolds, servers, told->waiting, EXPLAINS);
             if (x->kind >= NOTE)
                 sqt_instead(tolds, only, told->waiting, EXPLAINS);
             sqt_tolds_supersede(tolds, told);

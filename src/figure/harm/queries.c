@@ -24,7 +24,9 @@
 #define NEARLY_ALL 90
 /* That part of the queries without an answer are alone, in %. */
 #define MOSTLY 80
-#define SECOND INT64_C(1000000000)
+/* How exactly that is known, ns, and for how long. */
+#define SLOT INT64_C(125000000)
+#define SLOTS 256
 /* Who asks the same so soon after an answer, in ns, got a part of it only. */
 #define AT_ONCE INT64_C(1000000)
 /* Answers that may turn out to be a part: one takes the place of another. */
@@ -52,9 +54,10 @@ struct asked {
     uint64_t well, errors;    /* all good answers, and all with an error */
     uint64_t lost;            /* queries without an answer */
     uint64_t lost_alone;      /* of these, others that began soon after got a good answer */
-    uint64_t seconds;         /* a bit for each, up to the last one: a query began that got a good answer */
-    int64_t last;             /* second */
-    double failed_ns;         /* that they took */
+    uint16_t
+        well_at[SLOTS]; /* of each slot, by its number modulo SLOTS: the rest of its number, where a query began that
+                                 got a good answer */
+    double failed_ns;   /* that they took */
 };
 
 static struct asked *
@@ -121,26 +124,21 @@ queries_again(struct queries *q, const struct sqt_wait *wait, struct asked *all)
     queries_keep(q, wait, all);
 }
 
-/* That a query which began in that second got a good answer. */
-static void
-queries_good(struct asked *all, int64_t second)
+/* What stands at a slot. */
+static uint16_t
+queries_slot(int64_t slot)
 {
-    const int64_t later = second - all->last;
-    if (later > 0) {
-        all->seconds = later < 64 ? all->seconds << later : 0;
-        all->last = second;
-    }
-    if (later > -64)
-        all->seconds |= UINT64_C(1) << (later < 0 ? -later : 0);
+    return (uint16_t)(1 + slot / SLOTS % UINT16_MAX);
 }
 
-/* Whether the name server was up in the first half of a wait in vain: in one of its seconds another query got a good answer. */
+/* Whether the name server was up in the first half of a wait in vain: another query, which began then, got a good answer. */
 static int
 queries_is_alone(const struct asked *all, const struct sqt_wait *wait)
 {
-    const int64_t until = (wait->begin + (wait->end - wait->begin) / 2) / SECOND;
-    for (int64_t second = wait->begin / SECOND + 1; second <= until; ++second)
-        if (second <= all->last && all->last - second < 64 && all->seconds >> (all->last - second) & 1)
+    const int64_t until = (wait->begin + (wait->end - wait->begin) / 2) / SLOT;
+    int64_t slot = wait->begin / SLOT + 1;
+    for (slot = until - slot < SLOTS ? slot : until - SLOTS + 1; slot <= until; ++slot)
+        if (slot >= 0 && all->well_at[slot % SLOTS] == queries_slot(slot))
             return 1;
     return 0;
 }
@@ -159,8 +157,8 @@ queries_wait(void *state, const struct sqt_wait *wait)
     queries_add(all, wait);
     all->well += wait->outcome == SQT_WAIT_OK;
     all->errors += wait->outcome == SQT_WAIT_ERR;
-    if (wait->outcome == SQT_WAIT_OK)
-        queries_good(all, wait->begin / SECOND);
+    if (wait->outcome == SQT_WAIT_OK && wait->begin >= 0)
+        all->well_at[wait->begin / SLOT % SLOTS] = queries_slot(wait->begin / SLOT);
     if (wait->outcome == SQT_WAIT_TIMEOUT) {
         ++all->lost;
         all->lost_alone += (uint64_t)queries_is_alone(all, wait);
