@@ -250,6 +250,10 @@ client_tls_end(struct sqt_process_state *process, int64_t now, const struct sqt_
         client->xacts->handshake = outcome;
         /* Squid itself reads the hello of a client whose CONNECT it bumps. */
         client->xacts->handshake_mute = client->last_read <= now - tls && !client->more_came;
+        const int64_t polled = sqt_loop_since_poll(process, now);
+        /* Closed by Squid, and nothing was wrong with it: a handshake that fails is an error. */
+        client->xacts->handshake_ended = outcome == SQT_OUTCOME_ABORTED && !client->xacts->handshake_mute &&
+                                         polled != SQT_MISSING && client->last_read >= now - polled;
     } else {
         client->tls = tls;
         client->handshake = outcome;

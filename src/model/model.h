@@ -147,10 +147,11 @@ struct sqt_xact {
     unsigned char put_off;     /* Squid put off accepts in accept_wait */
     unsigned char turned_away; /* unparsed, and its begin is in the pass of the event loop that read the last bytes */
     unsigned char of_log; /* all that is known of it is a line of access.log: not stages, nor what is not in lines */
-    unsigned char handshake_mute; /* for the model: no byte came in it, of a CONNECT that is bumped */
-    unsigned char bytes_came;     /* for the model: from servers, since its forwarding began or its last try failed */
-    struct sqt_follow *follow;    /* its wait for another transaction; NULL: none, or the trace does not say */
-    int64_t unparsed;             /* bytes had come, but no request: ns since the first of them; SQT_MISSING: not so */
+    unsigned char handshake_mute;  /* for the model: no byte came in it, of a CONNECT that is bumped */
+    unsigned char handshake_ended; /* of the same: it ended in the pass of the event loop that read the hello */
+    unsigned char bytes_came;      /* for the model: from servers, since its forwarding began or its last try failed */
+    struct sqt_follow *follow;     /* its wait for another transaction; NULL: none, or the trace does not say */
+    int64_t unparsed;              /* bytes had come, but no request: ns since the first of them; SQT_MISSING: not so */
     uint32_t neighbor; /* definition (peer): who answered last whether it has the object; UINT32_MAX: nobody */
     uint32_t neighbors_heard[SQT_HEARD]; /* definitions (peer): the first that answered */
     uint32_t neighbors_heard_count;      /* all that did, which may be more */

@@ -21,6 +21,8 @@ Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serve
                   at      [every, seconds, ms]: in the last so many seconds of each `every` an answer is held so long more
                   bans    an address: what comes from there is answered with 403
                   empty304  its answers of 304 have Content-Length: 0
+                  lacks   a text: what has it in its path is answered with 404
+                  closes  seconds, after which it closes the connection instead of an answer
     names     [[address, ms or null, more], ...]: name servers, answering after so long or never.  NAME.oN.test and
               oN.test have the address 127.0.1.N, with way 10.77.1.N; NAME.two.test has the two of `two`.  more:
                   drop    kinds of query that it does not answer: A, AAAA, PTR
@@ -32,6 +34,8 @@ Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serve
                   since   {"oN": [seconds, address]}: so long after its first query names that end so have this one, too
                   ttl     seconds; the default is 3,600
                   loses   one query in so many is lost
+                  stops   {"oN": seconds}: so long after its first query it answers nothing more of names that end so
+                  unknown it answers NXDOMAIN to everything
                   truncated  its answers are cut, so that they are to be asked for again by TCP, on which nothing listens
     icp       [[address, port, ms, answer], ...]: neighbours that answer each ICP query after so long, with a miss unless
               the answer is "hit"
@@ -85,6 +89,9 @@ class Timed(Connection):
             return True
         if self.more.get("silent"):
             await asyncio.sleep(3600)
+        if "closes" in self.more:
+            await asyncio.sleep(self.more["closes"])
+            return False
         if self.more.get("serial"):
             async with self.turn:
                 await asyncio.sleep(self.ms / 1000)
@@ -101,6 +108,8 @@ class Timed(Connection):
             status, begin, end = self.more["uploads"], 0, float("inf")
         if self.more.get("bans") == self.writer.get_extra_info("peername")[0]:
             status, begin, end = 403, 0, float("inf")
+        if "lacks" in self.more and self.more["lacks"] in head.split("\r\n")[0]:
+            status, begin, end = 404, 0, float("inf")
         if not begin <= time.monotonic() - BEGIN < end:
             return head
         return re.sub(r"(/size=[^/ ]*)", r"\1;status=%d;cc=-" % status, head, count=1)
@@ -195,9 +204,13 @@ class Names(asyncio.DatagramProtocol):
         self.asked += 1
         if self.ms is None or kind in self.more.get("drop", []) or self.asked % self.more.get("loses", self.asked + 1) == 0:
             return
+        if any(re.search(r"(^|\.)%s\.test$" % end, name) and time.monotonic() - self.begin >= seconds
+               for end, seconds in self.more.get("stops", {}).items()):
+            return
         truncated = self.more.get("truncated")
-        found = [] if self.broken() or truncated else self.records(name, kind)
-        reply = data[:2] + (b"\x83" if truncated else b"\x81") + (b"\x82" if self.broken() else b"\x80") + b"\0\1"
+        code = 2 if self.broken() else 3 if self.more.get("unknown") else 0
+        found = [] if code or truncated else self.records(name, kind)
+        reply = data[:2] + (b"\x83" if truncated else b"\x81") + bytes([0x80 + code]) + b"\0\1"
         reply += struct.pack(">H", len(found)) + b"\0\0\0\0" + data[12:end]
         for record in found:
             reply += b"\xc0\x0c" + struct.pack(">HHIH", number, 1, self.more.get("ttl", 3600), len(record)) + record

@@ -97,6 +97,8 @@ def failed_otherwise(trace):
             cause = "timed_out"
         elif is_cut(r, came, made):
             cause = "cut_replies"
+        elif kind == "denied" and status not in (401, 407):
+            cause = "denied"
         elif r.key in made and r.row["server"] == "-" and 400 <= status < 500 and status not in REFUSED_BY_OTHERS:
             cause = "refused_requests"
         elif (not status or (kind == "internal" and r.row["outcome"] == "aborted")) and r.has("client_tls") and \
@@ -110,8 +112,6 @@ def failed_otherwise(trace):
             cause = "adapted"
         elif kind == "internal" and status in (301, 302, 307):
             cause = "redirected"
-        elif status == 403 and kind == "denied":
-            cause = "denied"
         else:
             continue
         found.setdefault(cause, []).append(r)
@@ -152,6 +152,16 @@ def server_refuses(trace, finding):
             run = run + [r] if status >= (400 if method else 300) and status != 304 else []
             most = run if len(run) > len(most) else most
     return harm(trace, 0, len(most), len(most), share=False, since=most[0].begin, until=most[-1].end)
+
+
+def contradicting_answers(trace, finding):
+    """All errors of these servers that are not about their clients."""
+    made, of_clients = made_by_squid(trace), (401, 407, 408, 411, 412, 413, 415, 416, 417, 428, 431)
+    its = [r for r in trace.requests if r.row["server"] in finding["culprit"].split(", ") and r.key not in made and
+           not r.tunnel and r.row["reused_conn"] != "-" and number(r.row["status"]) >= 400 and
+           number(r.row["status"]) not in of_clients]
+    return harm(trace, sum(r.felt for r in its), len(its), len(its), share=False, since=min(r.begin for r in its),
+                until=max(r.end for r in its))
 
 
 def clock_set(trace, _):
@@ -521,8 +531,8 @@ CAUSES = {
     **{cause: otherwise for cause in ("cut_replies", "denied", "redirected", "refused_requests", "failed_client_tls",
                                       "timed_out", "adapted", "no_request", "half_answers", "tunnel_timeouts")},
     "clock_set": clock_set, "not_taken": not_taken, "not_kept": not_taken, "kept_redirects": kept_redirects,
-    "server_refuses": server_refuses, "silent_tunnels": silent_tunnels, "closed_tunnels": closed_tunnels,
-    "asked": asked, "full_line": full_line,
+    "server_refuses": server_refuses, "contradicting_answers": contradicting_answers, "silent_tunnels": silent_tunnels,
+    "closed_tunnels": closed_tunnels, "asked": asked, "full_line": full_line,
     **{cause: slow_tunnel for cause in ("held_tunnels", "late_tunnels", "slow_tunnel_uploads", "slow_tunnels")},
     "dead_ip_version": dead_ip_version, "dying_children": dying_children, "over_limit": over_limit, "pipelined": pipelined,
     "undelivered": undelivered, "lost_to_clients": lost_to_clients,

@@ -189,7 +189,7 @@ def failures(trace):
                 if probed and (not last or probed >= last[0]):
                     its = ("dead_peers", "-")
             found.setdefault(its, []).append(r)
-        elif status in (403, 407) and "helper" in blames.of.get(r.key, {}):
+        elif (status in (403, 407) or (r.row["class"] == "denied" and status != 401)) and "helper" in blames.of.get(r.key, {}):
             found.setdefault(("failed_helper", blames.of[r.key]["helper"][0]), []).append(r)
     return found
 

@@ -24,7 +24,7 @@ CAUSES = {**findings_rules.CAUSES, **findings_looks.CAUSES, **findings_apart.CAU
 FIRST = 3
 MODELS = ("model_again", "model_causes", "model_episodes", "model_failures", "model_findings", "model_flow",
           "model_line", "model_listeners", "model_resources", "model_standstill", "model_waste", "model_why",
-          "model_kinds", "model_alike")
+          "model_kinds", "model_alike", "model_apart")
 MAKERS = {"dump_traces": ("story", "crossed.sqt", "held.sqt", "busy.sqt", "cut.sqt"),
           "figure_traces": ("mixed.sqt", "cut.sqt", "lossy.sqt", "kids", "killed", "step.sqt", "moved.sqt")}
 GOLDEN = ("died.ring", "gap", "good-zlib.sqt", "good-zstd.sqt", "kids", "old-stamps.sqt")

@@ -7,6 +7,9 @@
 #define SECOND (1000 * MS)
 enum { ORIGIN_1 = 2, ORIGIN_2 };
 
+/* One body in twenty has so many bytes; 0: none. */
+static unsigned large;
+
 /* Each second as many bodies begin as `begin` says, each of 100,000 bytes; it brings so many bytes a second if `shared`, and
  * else each brings 20,000. */
 static void
@@ -14,6 +17,7 @@ bodies(const unsigned begin[], unsigned seconds, uint32_t server, double shared)
 {
     struct {
         uint64_t xact;
+        unsigned size;
         double left;
     } open[400];
     unsigned count = 0;
@@ -30,7 +34,9 @@ bodies(const unsigned begin[], unsigned seconds, uint32_t server, double shared)
             PUT(begun, REQUEST_SENT, xact, 50, 0);
             PUT(begun, SERVER_READ, xact, 1000, 0);
             open[count].xact = xact;
-            open[count++].left = 99000;
+            open[count].size = large && number % 20 == 1 ? large : 100000;
+            open[count].left = open[count].size - 1000;
+            ++count;
         }
         unsigned kept = 0;
         const double each = shared > 0 && count ? shared / count : 20000;
@@ -40,10 +46,10 @@ bodies(const unsigned begin[], unsigned seconds, uint32_t server, double shared)
                 open[kept++] = open[i];
                 continue;
             }
-            PUT(now + SECOND - 1, SERVER_READ, open[i].xact, 99000, 0);
+            PUT(now + SECOND - 1, SERVER_READ, open[i].xact, open[i].size - 1000, 0);
             PUT(now + SECOND - 1, FORWARD_END, open[i].xact, 0, 0);
             PUT(now + SECOND - 1, XACT_END, open[i].xact, MISS, 200);
-            PART(PART_XACT_SIZES, 100000, 100000, 1);
+            PART(PART_XACT_SIZES, open[i].size, open[i].size, 1);
             PART(PART_XACT_FLAGS, 0xabc, 7, 0);
         }
         count = kept;
@@ -63,6 +69,25 @@ full_line(void **state)
     assert_string_equal(TEXT(0, culprit), "line to servers");
     assert_non_null(strstr(TEXT(0, sentence), "The line to servers is full: with "));
     assert_true(NUMBER(0, waiting_s) > 100 * SECOND);
+    assert_null(strstr(TEXT(0, sentence), "A few large ones"));
+}
+
+/* A few bodies have half of the bytes, or less. */
+static void
+large_bodies(void **state)
+{
+    (void)state;
+    large = 2000000;
+    bodies(more, 16, ORIGIN_1, 600000);
+    find();
+    assert_string_equal(TEXT(0, cause), "full_line");
+    assert_non_null(strstr(TEXT(0, sentence), "6 of 120 bodies have 51 % of the bytes, 1.91 MB each in the mean."));
+    large = 1000000;
+    bodies(more, 16, ORIGIN_1, 600000);
+    find();
+    assert_string_equal(TEXT(0, cause), "full_line");
+    assert_null(strstr(TEXT(0, sentence), "A few large ones"));
+    large = 0;
 }
 
 /* Each connection has a rate of its own: more of them bring more. */
@@ -269,9 +294,9 @@ late_tunnels(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(full_line),      SCRIPT_TEST(slow_bodies),
-                                       SCRIPT_TEST(silent_tunnels), SCRIPT_TEST(who_closes_tunnels),
-                                       SCRIPT_TEST(quiet_tunnels),  SCRIPT_TEST(slow_tunnels),
-                                       SCRIPT_TEST(late_tunnels)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(full_line),          SCRIPT_TEST(large_bodies),
+                                       SCRIPT_TEST(slow_bodies),        SCRIPT_TEST(silent_tunnels),
+                                       SCRIPT_TEST(who_closes_tunnels), SCRIPT_TEST(quiet_tunnels),
+                                       SCRIPT_TEST(slow_tunnels),       SCRIPT_TEST(late_tunnels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

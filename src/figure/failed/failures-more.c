@@ -20,6 +20,18 @@ sqt_failed_mostly(const struct sqt_failure *failure)
 }
 
 void
+sqt_failed_denied_with(const struct sqt_failure *x, char text[SQT_FAILED_WITH])
+{
+    if (10 * x->with_status < 9 * x->count)
+        snprintf(text, SQT_FAILED_WITH, "403, or what deny_info names");
+    else if (!x->status)
+        snprintf(text, SQT_FAILED_WITH, "without a reply, as by deny_info TCP_RESET");
+    else
+        snprintf(text, SQT_FAILED_WITH, "%u%s", x->status,
+                 x->status >= 300 && x->status < 400 ? ", to another URL, by deny_info" : "");
+}
+
+void
 sqt_failed_dead(const struct sqt_failed_requests *all, char names[SQT_TOLD_NAME], char because[SQT_TOLD_TEXT])
 {
     const char *error = NULL;

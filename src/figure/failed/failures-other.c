@@ -192,15 +192,17 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
         sqt_failed_late(failure, sqt_row_sum(fact->row, SQT_NS(tunnel)));
         return failure;
     }
-    if ((xact->status == 403 || xact->status == 407) && (blame->failed >> SQT_BLAMED_HELPER & 1)) {
+    if ((xact->status == 403 || xact->status == 407 || sqt_finding_is_denied(xact, fact)) &&
+        (blame->failed >> SQT_BLAMED_HELPER & 1)) {
         struct sqt_failure *const failure =
             sqt_failure_get(all, SQT_FAILED_HELPER, sqt_blame_name(blame, SQT_BLAMED_HELPER));
         failure->broken += blame->broken >> SQT_BLAMED_HELPER & 1;
         return failure;
     }
-    if (xact->reused >= 0 && xact->status)
+    const int is_answer = xact->reused >= 0 && xact->status && !sqt_finding_is_denied(xact, fact);
+    if (is_answer)
         other_answered(all, xact, fact->class == SQT_CLASS_TUNNEL);
-    if (xact->reused >= 0 && fact->class != SQT_CLASS_TUNNEL && xact->status && xact->status < 500)
+    if (is_answer && fact->class != SQT_CLASS_TUNNEL && xact->status < 500)
         sqt_failure_answered(all, xact, 0);
     if (is_cut(xact, SQT_OUTCOME_TIMEOUT) && xact->server_until - xact->read_last >= PAUSE) {
         struct sqt_failure *const failure = sqt_failure_get(all, SQT_FAILED_TIMED_OUT, sqt_failure_server(xact));
@@ -220,6 +222,8 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
         char place[SQT_FINDING_NAME];
         return sqt_failure_get(all, SQT_FAILED_CUT_HIT, sqt_finding_place_name(xact, place) ? place : NULL);
     }
+    if (sqt_finding_is_denied(xact, fact))
+        return sqt_failure_get(all, is_reply_denied(fact) ? SQT_FAILED_REPLY : SQT_FAILED_DENIED, NULL);
     if (is_refused(xact))
         return sqt_failure_get(all, SQT_FAILED_BY_SQUID, NULL);
     if ((!xact->status || (fact->class == SQT_CLASS_INTERNAL && xact->outcome == SQT_OUTCOME_ABORTED)) &&
@@ -241,7 +245,5 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
             sqt_origin_text(xact->origin, xact->longest[SQT_NAMED_ADAPT].def, xact->longest[SQT_NAMED_ADAPT].who));
     if (fact->class == SQT_CLASS_INTERNAL && (xact->status == 301 || xact->status == 302 || xact->status == 307))
         return sqt_failure_get(all, SQT_FAILED_REDIRECTED, all->rewriter);
-    if (xact->status != 403 || fact->class != SQT_CLASS_DENIED)
-        return NULL;
-    return sqt_failure_get(all, is_reply_denied(fact) ? SQT_FAILED_REPLY : SQT_FAILED_DENIED, NULL);
+    return NULL;
 }

@@ -345,9 +345,11 @@ sqt_failed_because(const struct sqt_failure *x, char *text, size_t size)
 {
     const struct sqt_failed_words *const w = &sqt_failed_words[x->at];
     const char *const name = sqt_failed_name(x);
-    char because[2 * SQT_TOLD_NAME], each[SQT_HUMAN_ROOM], with_status[32];
+    char because[2 * SQT_TOLD_NAME], each[SQT_HUMAN_ROOM], with_status[SQT_FAILED_WITH];
     snprintf(with_status, sizeof(with_status), "%s", x->at == SQT_FAILED_BY_SQUID ? "4xx" : "500 or more");
-    if (10 * x->with_status >= 9 * x->count)
+    if (x->at == SQT_FAILED_DENIED || x->at == SQT_FAILED_REPLY)
+        sqt_failed_denied_with(x, with_status);
+    else if (10 * x->with_status >= 9 * x->count)
         snprintf(with_status, sizeof(with_status), "%u", x->status);
     const char *const known = failures_is_limited(x) ? "%s refuses some connections, and takes others between them"
                               : x->at == SQT_FAILED_CONNECT ? sqt_why_because(sqt_failed_mostly(x))
@@ -380,10 +382,11 @@ sqt_failed_because(const struct sqt_failure *x, char *text, size_t size)
     else if (x->at == SQT_FAILED_KEPT)
         snprintf(text, size, "got an error (5xx) from the cache, which keeps what a server answered.");
     else if (x->at == SQT_FAILED_DENIED)
-        snprintf(text, size, "were denied (403) by access rules.");
+        snprintf(text, size, "were denied (%s) by access rules.", with_status);
     else if (x->at == SQT_FAILED_REPLY)
         snprintf(text, size,
-                 "got an error page (403) in place of a reply that the server had sent: Squid denies such replies.");
+                 "got an error page (%s) in place of a reply that the server had sent: Squid denies such replies.",
+                 with_status);
     else if (x->at == SQT_FAILED_ADAPTED)
         snprintf(text, size, "were answered by an adaptation service itself, in place of a server.");
     else if (x->at == SQT_FAILED_REDIRECTED)
@@ -416,7 +419,9 @@ sqt_failed_by_squid(const struct sqt_failure *x, struct sqt_told *told)
          "takes it for forged. Let clients and Squid ask the same name servers (dns_nameservers). host_verify_strict: "
          "off "
          "lets most of them pass."},
-        {411, "uploads without a length", "Clients send a body and say neither its length nor that it is chunked."},
+        {411, "requests without a length",
+         "Clients send POST or PUT, and say neither the length of the body nor that it is chunked. A client of "
+         "HTTP/1.0 must say so of an empty one, too."},
         {405, "methods", "Clients use a method that Squid does not serve there."},
         {413, "request_body_max_size", "request_body_max_size: larger, if such uploads are meant."},
         {431, "request_header_max_size", "request_header_max_size: larger, or look which header grows (Cookie)."},

@@ -181,6 +181,10 @@ const char *sqt_failure_server(const struct sqt_xact *xact);
 struct sqt_failure *sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact,
                                       const struct sqt_request_fact *fact, const struct sqt_blame *blame);
 
+/* failures-more.c: what clients that are denied get: "403", or "302, to another URL, by deny_info". */
+#define SQT_FAILED_WITH 64
+void sqt_failed_denied_with(const struct sqt_failure *failure, char text[SQT_FAILED_WITH]);
+
 /* failures-more.c: what most of them failed for; UNKNOWN: nothing stands out, or it is not known. */
 enum sqt_why sqt_failed_mostly(const struct sqt_failure *failure);
 /* Which neighbours are dead, and the rest of a sentence that says so. */

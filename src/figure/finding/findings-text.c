@@ -106,7 +106,7 @@ findings_is_word(const char *word, size_t length, const char *name)
 static const char *
 findings_is_column(const char *word, size_t length)
 {
-    static const char *const columns[] = {"server", "url_host", "client", "user_name"};
+    static const char *const columns[] = {"server", "url_host", "client", "user_name", "miss_reason"};
     for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); ++i)
         if (findings_is_word(word, length, columns[i]))
             return columns[i];

@@ -69,4 +69,12 @@ int sqt_finding_place_name(const struct sqt_xact *xact, char name[SQT_FINDING_NA
 /* The same of a swap. */
 void sqt_finding_swap_name(const struct sqt_swap *swap, char name[SQT_FINDING_NAME]);
 
+/* Whether access rules denied the request, or its reply.  The client got an error page (403), or what deny_info names in its
+ * place: another URL (302), another page, or nothing.  Being asked for a login is no denial. */
+static inline int
+sqt_finding_is_denied(const struct sqt_xact *xact, const struct sqt_request_fact *fact)
+{
+    return fact->class == SQT_CLASS_DENIED && xact->status != 401 && xact->status != 407;
+}
+
 #endif

@@ -19,6 +19,9 @@
 #define SHARE 10
 #define ONE_SERVER 80
 #define SERVERS 1024
+/* So few of all bodies, in %, that have that part of the bytes, in %. */
+#define FEW 10
+#define MOST 50
 
 enum line_to { TO_SERVERS, TO_CLIENTS, LINES };
 
@@ -56,6 +59,10 @@ struct lines {
         struct sqt_ceiling ceiling;
         double bytes;  /* of slow bodies */
         double waited; /* of all requests, beyond what bytes need; ns */
+        struct {
+            uint64_t count;
+            double bytes;
+        } octaves[64], all; /* bodies, by their bytes, in bits */
         uint64_t requests;
         int64_t since, until;
     } lines[LINES];
@@ -73,12 +80,17 @@ line_slow(double ns, double bytes)
 static int
 line_body(struct line *l, int64_t took, int64_t until, double bytes)
 {
-    if (took <= 0 || until < took || bytes <= 0 || line_slow((double)took, bytes) <= 0)
+    if (took <= 0 || until < took || bytes < 1 || line_slow((double)took, bytes) <= 0)
         return 0;
     sqt_ceiling_add(&l->ceiling, until - took, until, bytes);
     l->since = l->bytes > 0 && l->since < until - took ? l->since : until - took;
     l->until = until > l->until ? until : l->until;
     l->bytes += bytes;
+    const unsigned octave = 63 - (unsigned)__builtin_clzll((unsigned long long)bytes);
+    ++l->octaves[octave].count;
+    l->octaves[octave].bytes += bytes;
+    ++l->all.count;
+    l->all.bytes += bytes;
     return 1;
 }
 
@@ -119,6 +131,29 @@ line_server(const struct lines *s)
                : NULL;
 }
 
+/* A few large bodies that have most of the bytes: all others wait beside them. */
+static void
+line_add_few(const struct line *l, const char *bodies, struct sqt_told *told)
+{
+    char large[SQT_HUMAN_ROOM];
+    uint64_t count = 0;
+    double bytes = 0;
+    for (unsigned octave = 63; octave > 0; --octave) {
+        count += l->octaves[octave].count;
+        bytes += l->octaves[octave].bytes;
+        if (count * 100 > l->all.count * FEW)
+            return;
+        if (bytes * 100 < l->all.bytes * MOST)
+            continue;
+        const size_t used = strlen(told->sentence);
+        snprintf(told->sentence + used, sizeof(told->sentence) - used,
+                 " A few large ones take it: %llu of %llu %s have %.0f %% of the bytes, %s each in the mean.",
+                 (unsigned long long)count, (unsigned long long)l->all.count, bodies, 100 * bytes / l->all.bytes,
+                 sqt_human_bytes(large, bytes / (double)count));
+        return;
+    }
+}
+
 static void
 line_told(const struct lines *s, enum line_to to, const struct sqt_ceiling_mean *few,
           const struct sqt_ceiling_mean *many, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
@@ -145,6 +180,7 @@ line_told(const struct lines *s, enum line_to to, const struct sqt_ceiling_mean 
                    server ? "line to " : "", server ? server : w->name, few->at_once, w->bodies, less, many->at_once,
                    rate, many->rate / many->at_once / 1e3,
                    to == TO_CLIENTS ? " Or client_delay_pools limit them to that rate." : "");
+    line_add_few(l, w->bodies, told);
     sqt_told_print(told->advice, "%s", w->advice);
     sqt_told_print(told->command, "%s", w->command);
     sqt_tolds_supersede(tolds, told);

@@ -25,7 +25,7 @@ static const char *const kind_words[NOTE] = {"server ", "",      "",        "cac
                                              "",        "host ", "client ", "user "};
 /* Columns of `requests` that have such a name, with quotes; NULL: a condition on it would say less than the table. */
 static const char *const kind_columns[KINDS] = {
-    [SERVER] = "server", [HOST] = "url_host", [CLIENT] = "client", [USER] = "user_name"};
+    [SERVER] = "server", [HOST] = "url_host", [CLIENT] = "client", [USER] = "user_name", [REASON] = "miss_reason"};
 
 static const char *const part_words[PART_COUNT] = {
 #define PART(NAME, stages, words) words,
@@ -222,6 +222,60 @@ culprit_spare(const struct compare *c, const struct culprit *x, const struct sqt
         sqt_tolds_spare(tolds, "slow_name_server", told->waiting);
 }
 
+/* What misses of that reason ask for, as a person would say it; NULL: the reason's own name. */
+static const char *
+culprit_reason(const char *name)
+{
+    static const struct {
+        const char *reason, *words;
+    } known[] = {{"uncacheable", "misses whose replies may not be stored (uncacheable)"},
+                 {"absent", "misses whose replies may be stored (absent)"},
+                 {"stale", "misses of objects that had expired (stale)"},
+                 {"vary", "misses of another variant (vary)"},
+                 {"reload", "what clients reload (reload)"},
+                 {"no_cache", "what clients want from the server (no_cache)"}};
+    for (unsigned i = 0; i < sizeof(known) / sizeof(*known); ++i)
+        if (strcmp(known[i].reason, name) == 0)
+            return known[i].words;
+    return NULL;
+}
+
+/* Findings about all of a kind together: whose wait it is, and no name.  The first one is about what servers do. */
+static const char *const of_all[] = {"slow_servers", "far_servers",  "connect",       "tls",        "name_server",
+                                     "helpers",      "url_helper",   "adaptation",    "cache_dirs", "failed_tries",
+                                     "reply_wait",   "slow_clients", "access_checks", NULL};
+
+/* A reason of misses is nobody.  Where its requests have most of the waiting of such a finding, that is said there.  Returns
+ * whether there is one. */
+static int
+culprit_join(const struct compare *c, const struct culprit *x, double excess, struct sqt_tolds *tolds)
+{
+    const char *const name = c->texts[x->kind][x->name], *const words = culprit_reason(name);
+    char its[SQT_HUMAN_ROOM], others[SQT_HUMAN_ROOM];
+    sqt_human_time(its, x->mean, " ", "us");
+    sqt_human_time(others, x->others > 0 ? x->others : 0, " ", "us");
+    for (unsigned i = 0; of_all[i] && x->kind == REASON; ++i) {
+        struct sqt_told *const told = sqt_tolds_find(tolds, of_all[i], NULL, 0);
+        if (!told || excess * 100 < (double)told->waiting * EXPLAINS || excess > (double)told->waiting)
+            continue;
+        const size_t used = strlen(told->sentence);
+        snprintf(
+            told->sentence + used, sizeof(told->sentence) - used,
+            " What sets the slow ones apart: they are %s%s. These %.0f requests take %s, others that are alike %s.",
+            words ? "" : "misses of the reason ", words ? words : name, x->requests * (double)c->stride, its, others);
+        if (i == 0)
+            sqt_told_print(told->advice,
+                           "Ask for one of those by hand, past Squid: if that takes as long, its server makes it so "
+                           "slowly.%s",
+                           strcmp(name, "uncacheable") == 0
+                               ? " No cache helps where a page is made for one client, as for who is logged in."
+                               : "");
+        culprit_command(c, x, told);
+        return 1;
+    }
+    return 0;
+}
+
 void
 sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct sqt_look_totals *totals,
                  struct sqt_tolds *tolds)
@@ -232,7 +286,8 @@ sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct 
     double *const sizes = sqt_zeroed(c->count + 1, sizeof(*sizes));
     const unsigned bads = culprit_seconds(c, x, bad, sizes), actives = compare_seconds(c, active);
     const double excess = x->excess * (double)c->stride;
-    if (bads >= LEAST_SECONDS && !sqt_tolds_find(tolds, NULL, name, sqt_told_ns(excess * EXPLAINS / 100))) {
+    if (bads >= LEAST_SECONDS && !sqt_tolds_find(tolds, NULL, name, sqt_told_ns(excess * EXPLAINS / 100)) &&
+        !culprit_join(c, x, excess, tolds)) {
         struct sqt_told *const told = sqt_tolds_add(tolds, x->kind == SERVER ? "slow_at_server" : "set_apart",
                                                     SQT_HARM_WAITING, sqt_told_ns(excess));
         if (told) {

@@ -20,6 +20,13 @@
 #define LEAST_SHARE 50
 #define LEAST_EACH INT64_C(50000000)
 #define LEAST 20
+/* Who gives no other answers, in %. */
+#define NEARLY_ALL 90
+/* That part of the queries without an answer are alone, in %. */
+#define MOSTLY 80
+/* How exactly that is known, ns, and for how long. */
+#define SLOT INT64_C(125000000)
+#define SLOTS 256
 /* Who asks the same so soon after an answer, in ns, got a part of it only. */
 #define AT_ONCE INT64_C(1000000)
 /* Answers that may turn out to be a part: one takes the place of another. */
@@ -44,7 +51,13 @@ struct asked {
     double ns;
     uint64_t cut, unanswered; /* answers that were cut short, and of which the second question has no answer */
     uint64_t failed;          /* answers with an error, after which another name server was asked */
-    double failed_ns;         /* that they took */
+    uint64_t well, errors;    /* all good answers, and all with an error */
+    uint64_t lost;            /* queries without an answer */
+    uint64_t lost_alone;      /* of these, others that began soon after got a good answer */
+    uint16_t
+        well_at[SLOTS]; /* of each slot, by its number modulo SLOTS: the rest of its number, where a query began that
+                                 got a good answer */
+    double failed_ns;   /* that they took */
 };
 
 static struct asked *
@@ -111,6 +124,25 @@ queries_again(struct queries *q, const struct sqt_wait *wait, struct asked *all)
     queries_keep(q, wait, all);
 }
 
+/* What stands at a slot. */
+static uint16_t
+queries_slot(int64_t slot)
+{
+    return (uint16_t)(1 + slot / SLOTS % UINT16_MAX);
+}
+
+/* Whether the name server was up in the first half of a wait in vain: another query, which began then, got a good answer. */
+static int
+queries_is_alone(const struct asked *all, const struct sqt_wait *wait)
+{
+    const int64_t until = (wait->begin + (wait->end - wait->begin) / 2) / SLOT;
+    int64_t slot = wait->begin / SLOT + 1;
+    for (slot = until - slot < SLOTS ? slot : until - SLOTS + 1; slot <= until; ++slot)
+        if (slot >= 0 && all->well_at[slot % SLOTS] == queries_slot(slot))
+            return 1;
+    return 0;
+}
+
 static void
 queries_wait(void *state, const struct sqt_wait *wait)
 {
@@ -123,6 +155,14 @@ queries_wait(void *state, const struct sqt_wait *wait)
         wait);
     struct asked *const all = queries_of(state, server, NULL, NULL);
     queries_add(all, wait);
+    all->well += wait->outcome == SQT_WAIT_OK;
+    all->errors += wait->outcome == SQT_WAIT_ERR;
+    if (wait->outcome == SQT_WAIT_OK && wait->begin >= 0)
+        all->well_at[wait->begin / SLOT % SLOTS] = queries_slot(wait->begin / SLOT);
+    if (wait->outcome == SQT_WAIT_TIMEOUT) {
+        ++all->lost;
+        all->lost_alone += (uint64_t)queries_is_alone(all, wait);
+    }
     queries_again(state, wait, all);
 }
 
@@ -217,6 +257,58 @@ queries_failed(const struct asked *all, struct sqt_tolds *tolds)
     }
 }
 
+/* A name server that answers with errors only, beside another one that hardly ever does: they do not know the same names. */
+static void
+queries_differ(const struct queries *q, const struct asked *all, struct sqt_tolds *tolds)
+{
+    const struct asked *well = NULL;
+    if (all->errors < LEAST || all->errors * 100 < (all->errors + all->well) * NEARLY_ALL ||
+        2 * all->failed > all->errors)
+        return;
+    for (const struct sqt_name_entry *named = q->names.first; named; named = named->next) {
+        const struct asked *const x = (const struct asked *)named;
+        if (!x->type && !sqt_names_is_others(named) && x->well >= LEAST &&
+            x->errors * 100 <= (x->errors + x->well) * (100 - NEARLY_ALL) && (!well || x->well > well->well))
+            well = x;
+    }
+    for (unsigned i = 0; i < tolds->count && well; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        const size_t length = strlen(told->sentence);
+        if (!is_of_look_ups(told) || !sqt_told_names(told->culprit, all->server))
+            continue;
+        snprintf(
+            told->sentence + length, SQT_TOLD_TEXT - length,
+            " It answers next to nothing else: %llu of its %llu answers are errors, such as that a name does not exist "
+            "(NXDOMAIN). Of %s %llu answers are good and %llu are errors: they do not know the same names.",
+            (unsigned long long)all->errors, (unsigned long long)(all->errors + all->well), well->server,
+            (unsigned long long)well->well, (unsigned long long)well->errors);
+        sqt_told_print(
+            told->advice,
+            "dns_nameservers: only name servers that all know the same names. Squid asks the next one when one "
+            "does not answer in time, and takes the first answer, also one that a name does not exist; "
+            "negative_dns_ttl keeps that. Ask %s by hand (dig) for a name that fails.",
+            all->server);
+    }
+}
+
+/* A name server that answers nothing of some queries, and others meanwhile. */
+static void
+queries_some(const struct asked *all, struct sqt_tolds *tolds)
+{
+    for (unsigned i = 0; i < tolds->count && all->lost && all->lost_alone * 100 >= all->lost * MOSTLY; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        const size_t length = strlen(told->sentence);
+        if (!sqt_told_names(told->culprit, all->server) || !strstr(told->sentence, "did not answer in time"))
+            continue;
+        snprintf(told->sentence + length, SQT_TOLD_TEXT - length,
+                 " It answered others meanwhile: it has no answer for some names, or loses some queries.");
+        sqt_told_print(told->advice,
+                       "Ask that name server by hand (dig) for a name that fails: those that know that domain may not "
+                       "answer it. If it answers, queries are lost on the way: dns_retransmit_interval, and a second "
+                       "one in dns_nameservers. negative_dns_ttl: for how long Squid takes a failure for the answer.");
+    }
+}
+
 static void
 queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
@@ -233,6 +325,8 @@ queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
         } else {
             queries_cut(x, tolds);
             queries_failed(x, tolds);
+            queries_differ(q, x, tolds);
+            queries_some(x, tolds);
         }
     }
 }

@@ -55,7 +55,7 @@ denied_by_request(void *state, const struct sqt_xact *xact, const struct sqt_req
     const char *const acl = fact->row[SQT_CELL(requests, denied_by)].text;
     ++d->requests;
     sqt_when_add(&d->when, ALL_REQUESTS, xact->begin, 0, 1);
-    if (xact->status != 403 || fact->class != SQT_CLASS_DENIED)
+    if (!sqt_finding_is_denied(xact, fact))
         return;
     const unsigned kind = tag && strstr(tag, "_REPLY") ? REPLIES : REQUESTS;
     ++d->denied[kind];
@@ -191,7 +191,7 @@ static void
 denied_note(const struct denied_by *d, struct sqt_tolds *tolds)
 {
     char *const if_not = strstr(tolds->meant, " If it is not: ");
-    if (!strstr(tolds->meant, " denied (403) ") || !if_not || !denied_next(d, REQUESTS, NULL))
+    if (!strstr(tolds->meant, " denied (") || !if_not || !denied_next(d, REQUESTS, NULL))
         return;
     const size_t room = sizeof(tolds->meant) - (size_t)(if_not - tolds->meant);
     denied_sentence(d, REQUESTS, if_not, room);

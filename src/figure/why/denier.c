@@ -146,7 +146,7 @@ denier_request(void *state, const struct sqt_xact *xact, const struct sqt_reques
 {
     struct denier *const d = state;
     struct denier_asked *const asked = d->asked ? denier_place(d, xact->origin, xact->id) : NULL;
-    const int denied = xact->status == 403 && fact->class == SQT_CLASS_DENIED;
+    const int denied = sqt_finding_is_denied(xact, fact);
     (void)felt;
     if (denied && !d->denied++)
         d->first = xact->end;

@@ -2,7 +2,7 @@
  *
  * few-answers.c - servers of which a few answers take long, and all others next to nothing: the mean is nobody's.
  *
- * It adds to what was told of a server that requests wait for.
+ * It adds to what was told of a server that requests wait for, or of all servers together.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,18 @@ struct answers {
 
 struct few_answers {
     struct sqt_names servers; /* of struct answers */
+    struct answers all;       /* of all servers */
 };
+
+static void
+few_answers_count(struct answers *server, int64_t took)
+{
+    const unsigned octave = 63 - (unsigned)__builtin_clzll((unsigned long long)took);
+    ++server->octaves[octave].count;
+    server->octaves[octave].ns += (double)took;
+    ++server->all.count;
+    server->all.ns += (double)took;
+}
 
 static void
 few_answers_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
@@ -42,12 +53,8 @@ few_answers_request(void *state, const struct sqt_xact *xact, const struct sqt_r
         return;
     f->servers.size = sizeof(struct answers);
     f->servers.most = SERVERS;
-    struct answers *const server = sqt_names_get(&f->servers, name);
-    const unsigned octave = 63 - (unsigned)__builtin_clzll((unsigned long long)took);
-    ++server->octaves[octave].count;
-    server->octaves[octave].ns += (double)took;
-    ++server->all.count;
-    server->all.ns += (double)took;
+    few_answers_count(sqt_names_get(&f->servers, name), took);
+    few_answers_count(&f->all, took);
 }
 
 static void
@@ -63,8 +70,9 @@ few_answers_add(const struct answers *server, struct sqt_told *told)
             slow_ns / (double)slow >= TIMES * quick_ns / (double)quick) {
             const size_t used = strlen(told->sentence);
             snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                     " %llu of its %llu answers took %s, the others %s.", (unsigned long long)slow,
-                     (unsigned long long)server->all.count, sqt_human_time(few, slow_ns / (double)slow, " ", "us"),
+                     " %llu of %s %llu answers took %s, the others %s.", (unsigned long long)slow,
+                     server->named.name ? "its" : "the", (unsigned long long)server->all.count,
+                     sqt_human_time(few, slow_ns / (double)slow, " ", "us"),
                      sqt_human_time(others, quick_ns / (double)quick, " ", "us"));
             return;
         }
@@ -85,6 +93,9 @@ few_answers_tell(void *state, const struct sqt_look_totals *totals, struct sqt_t
             if (told && told->pattern == SQT_PATTERN_THROUGHOUT)
                 few_answers_add((const struct answers *)named, told);
         }
+    struct sqt_told *const told = sqt_tolds_find(tolds, "slow_servers", NULL, 0);
+    if (told)
+        few_answers_add(&f->all, told);
 }
 
 static void

@@ -71,8 +71,8 @@ tries_add(const struct tries *its, struct sqt_told *told)
     const size_t used = strlen(told->sentence);
     sqt_human_time(each, its->ns / (double)its->count, " ", "us");
     snprintf(told->sentence + used, sizeof(told->sentence) - used,
-             " It takes connections and answers nothing: %s later, in the mean, Squid gives up (read_timeout) and asks "
-             "another address.",
+             " It takes connections and answers nothing: %s later, in the mean, it closes them or Squid gives up "
+             "(read_timeout), and asks another address.",
              each);
     sqt_told_print(told->advice,
                    "Ask that server by hand: it takes connections, and does not answer. If its name has other "
