@@ -31,6 +31,8 @@ SAMPLE, GOLDEN = os.path.join(SOURCE, "doc", "sample"), os.path.join(SOURCE, "te
 # Enough for what make_windows makes, but for kept connections to servers.
 LOOKBACK = "--lookback=2s"
 RECORDS = 200000
+PICKED = ("--table=findings", "--table=summary", "--table=servers", "--figure=load", "--figure=concurrent-requests",
+          "--figure=slowest", "--figure=cache-fill", "--figure=digest-cost", "--format=chrome", "--format=otlp")
 MAGIC, BLOCK = b"SQTF", 2
 done = 0
 
@@ -111,6 +113,24 @@ def transactions(trace, header, rows, kid, xid):
             wrong = "%s: %s" % (text, first_difference(good, lines))
     check(not wrong, "requests by their ids", wrong)
     check(less > 4, "the whole was not read for %d of them" % less)
+
+
+def picked(folder, trace):
+    """A transaction that --where names, in figures, sums and formats: few blocks are read of a trace without losses.
+
+    Losses of other processes are rows of --format=chrome, too."""
+    small, less = os.path.join(folder, "small.sqt"), 0
+    lossy = [os.path.join(trace, name) for name in sorted(os.listdir(trace)) if name.startswith("squid.2.")]
+    for what in PICKED:
+        wrong = ""
+        for xid, *traces in (random.randrange(2000, 9000), small), (10**9, small), (random.randrange(2000, 9000), small, *lossy):
+            options = [what, "--where=kid == 0 and xid == %d" % xid, *traces]
+            good, mine = run("--lookback=all", *options), run("--lookback=2s", *options)
+            less += "window" in mine[1]
+            if (good[0], good[2]) != (mine[0], mine[2]) and not wrong:
+                wrong = "%s: %s" % (options, first_difference(good[2], mine[2]))
+        check(not wrong, "%s of a transaction" % what, wrong)
+    check(less > 5, "less was read for %d" % less)
 
 
 def connections(trace, header, rows, kid):
@@ -254,7 +274,9 @@ def costs(folder):
         subprocess.run([MANY, path, str(records)], check=True, stdout=subprocess.DEVNULL)
     blocks = (os.path.getsize(large) - os.path.getsize(small)) // 60000
     for options in (["--since=-2s", "--lookback=2s"], ["--until=2s"], ["--since=10s", "--until=11s", "--lookback=2s"],
-                    ["--where=xid == 1000", "--lookback=2s"], ["--table=events", "--since=-2s"], ["--table=findings", "--since=-2s", "--lookback=2s"],
+                    ["--where=xid == 1000", "--lookback=2s"], ["--table=findings", "--where=xid == 1000", "--lookback=2s"],
+                    ["--figure=load", "--where=xid == 1000", "--lookback=2s"], ["--format=chrome", "--where=xid == 1000", "--lookback=2s"],
+                    ["--table=events", "--since=-2s"], ["--table=findings", "--since=-2s", "--lookback=2s"],
                     ["--format=chrome", "--since=-2s", "--lookback=2s"]):
         few, many = bytes_read(*options, small), bytes_read(*options, large)
         check(many - few < 4096 * 6 * blocks and many < os.path.getsize(large) / 3,
@@ -428,6 +450,7 @@ def main():
         said(trace)
         report(folder, trace)
         costs(folder)
+        picked(folder, trace)
         progress(folder, os.path.join(folder, "large.sqt"))
     print("1..%d" % done)
 
