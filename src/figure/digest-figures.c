@@ -181,6 +181,7 @@ const struct sqt_family sqt_family_digest_activity = {.where = {SQT_TABLE_digest
 const struct sqt_family sqt_family_digest_cost = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
+    .unpicked = 1,
     .start = start_cost,
     .consumer = {.request = add_request, .loop = add_pass, .sample = add_sample},
     .finish = finish_cost};

@@ -291,6 +291,7 @@ const struct sqt_family sqt_family_backlogs = {
     .where = {SQT_TABLE_samples}, .where_count = 1, .consumer = {.sample = backlog_sample}, .finish = finish_backlogs};
 const struct sqt_family sqt_family_cache_fill = {.where = {SQT_TABLE_requests},
                                                  .where_count = 1,
+                                                 .unpicked = 1,
                                                  .start = cache_start,
                                                  .consumer = {.request = cache_request, .sample = cache_sample},
                                                  .finish = finish_cache};

@@ -63,6 +63,7 @@ struct sqt_family {
     enum sqt_table_number where[SQT_WHERE_TABLES]; /* whose columns --where takes */
     unsigned where_count;
     int64_t group; /* ns, the width of a time group that --group changes; 0: the usual one */
+    int unpicked;  /* what --where does not pick is in its rows, too */
     int chained;   /* where a row begins follows from the row before it, back to the start of the trace */
     void (*start)(struct sqt_job *job);
     void (*run)(struct sqt_job *job, const struct sqt_run *run);

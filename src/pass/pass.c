@@ -448,6 +448,12 @@ sqt_pass_stop_early(struct sqt_pass *pass, int64_t since, int64_t until)
     pass->until = until;
 }
 
+void
+sqt_pass_lasts(struct sqt_pass *pass, int64_t last_ns)
+{
+    pass->last = last_ns > pass->last ? last_ns : pass->last;
+}
+
 int
 sqt_pass_reads_on(const struct sqt_pass *pass)
 {

@@ -44,6 +44,9 @@ void sqt_pass_stop_early(struct sqt_pass *pass, int64_t since, int64_t until);
 /* Whether it reads on only because something that began before `until` is not over. */
 int sqt_pass_reads_on(const struct sqt_pass *pass);
 
+/* The trace has records up to then, of which those at the end were not read: struct sqt_job, length. */
+void sqt_pass_lasts(struct sqt_pass *pass, int64_t last_ns);
+
 /* Whether no job wants more. */
 int sqt_pass_done(const struct sqt_pass *pass);
 

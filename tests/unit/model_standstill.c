@@ -142,6 +142,22 @@ nobody_could_connect(void **state)
 }
 
 /* The end of a trace is no harm. */
+/* Reading may begin after the start of the process that ends, as in a window of a trace. */
+static void
+a_start_that_was_not_read(void **state)
+{
+    (void)state;
+    requests(100);
+    listens();
+    PUT(now += 12 * SECOND, STOP, 0, 1, 0);
+    now += 100 * MS;
+    starts();
+    requests(100);
+    assert_told("restart", "shutdown", "once");
+    assert_int_equal(NUMBER(row, time_s), 10 * SECOND);
+    assert_int_equal(NUMBER(row, until_s), 22100 * MS);
+}
+
 static void
 a_stop_at_the_end(void **state)
 {
@@ -560,6 +576,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {SCRIPT_TEST(nobody_could_connect),
+                                       SCRIPT_TEST(a_start_that_was_not_read),
                                        SCRIPT_TEST(a_stop_at_the_end),
                                        SCRIPT_TEST(a_trace_ends),
                                        SCRIPT_TEST(reconfigurations),

@@ -113,6 +113,32 @@ def transactions(trace, header, rows, kid, xid):
     check(less > 4, "the whole was not read for %d of them" % less)
 
 
+def picks_requests():
+    """All tables, figures and formats whose --where picks requests, but requests itself."""
+    listed = subprocess.run([DUMP, "--list"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    found = ["--%s=%s" % names for names in re.findall(r"^(table|figure) (\S+)", listed, re.M)] + ["--format=chrome", "--format=otlp"]
+    return [what for what in found if what != "--table=requests" and run(what, "--where=xid == 1 and reused_conn == 1", SAMPLE)[0] == 0]
+
+
+def picked(folder, trace):
+    """A transaction that --where names, in figures, sums and formats: few blocks are read of a trace without losses.
+
+    Losses of other processes are rows of --format=chrome, too."""
+    small, less, all_of_them = os.path.join(folder, "few.sqt"), 0, picks_requests()
+    lossy = [os.path.join(trace, name) for name in sorted(os.listdir(trace)) if name.startswith("squid.2.")]
+    subprocess.run([MANY, small, "300000"], check=True, stdout=subprocess.DEVNULL)
+    for what in all_of_them:
+        wrong, xid = "", random.randrange(1500, 2500)
+        for xid, *traces in (xid, small), (10**9, small), *([(xid, small, *lossy)] if what == "--format=chrome" else []):
+            options = [what, "--where=kid == 0 and xid == %d" % xid, *traces]
+            good, mine = run("--lookback=all", *options), run("--lookback=1s", *options)
+            less += "window" in mine[1]
+            if (good[0], good[2]) != (mine[0], mine[2]) and not wrong:
+                wrong = "%s: %s" % (options, first_difference(good[2], mine[2]))
+        check(not wrong, "%s of a transaction" % what, wrong)
+    check(less > len(all_of_them) > 30, "less was read for %d, of %d figures and tables" % (less, len(all_of_them)))
+
+
 def connections(trace, header, rows, kid):
     """Requests of a client's connection: from its accept to its close."""
     conn, wrong, less, whole = header.split("\t").index("conn"), "", 0, int(run(trace)[1]["records"])
@@ -254,7 +280,9 @@ def costs(folder):
         subprocess.run([MANY, path, str(records)], check=True, stdout=subprocess.DEVNULL)
     blocks = (os.path.getsize(large) - os.path.getsize(small)) // 60000
     for options in (["--since=-2s", "--lookback=2s"], ["--until=2s"], ["--since=10s", "--until=11s", "--lookback=2s"],
-                    ["--where=xid == 1000", "--lookback=2s"], ["--table=events", "--since=-2s"], ["--table=findings", "--since=-2s", "--lookback=2s"],
+                    ["--where=xid == 1000", "--lookback=2s"], ["--table=findings", "--where=xid == 1000", "--lookback=2s"],
+                    ["--figure=load", "--where=xid == 1000", "--lookback=2s"], ["--format=chrome", "--where=xid == 1000", "--lookback=2s"],
+                    ["--table=events", "--since=-2s"], ["--table=findings", "--since=-2s", "--lookback=2s"],
                     ["--format=chrome", "--since=-2s", "--lookback=2s"]):
         few, many = bytes_read(*options, small), bytes_read(*options, large)
         check(many - few < 4096 * 6 * blocks and many < os.path.getsize(large) / 3,
@@ -428,6 +456,7 @@ def main():
         said(trace)
         report(folder, trace)
         costs(folder)
+        picked(folder, trace)
         progress(folder, os.path.join(folder, "large.sqt"))
     print("1..%d" % done)
 

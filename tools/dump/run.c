@@ -259,14 +259,42 @@ dump_column(const struct sqt_table *table, const char *name)
     return i;
 }
 
+static void
+dump_find_xact(const struct sqt_where *where, struct sqt_stream *stream, int64_t *since, int64_t *until)
+{
+    const struct sqt_table *const requests = &sqt_tables[SQT_TABLE_requests];
+    int64_t kid[2], xid[2];
+    sqt_where_bounds(where, dump_column(requests, "kid"), &kid[0], &kid[1]);
+    sqt_where_bounds(where, dump_column(requests, "xid"), &xid[0], &xid[1]);
+    if (xid[0] == xid[1] && xid[0] > 0)
+        sqt_stream_find_xact(stream, kid[0] == kid[1] ? kid[0] : INT64_MIN, (uint64_t)xid[0], since, until);
+}
+
+/* The transaction that --where names, in a figure, a table that sums up, or a format with rows of its own: they are made of the
+ * requests that it picks.  Losses are shown beside requests, so without any only. */
+static void
+dump_narrow_to_xact(const struct dump_request *r, struct sqt_stream *stream, int64_t *since, int64_t *until)
+{
+    const struct sqt_family *const family = r->format->family ? r->format->family : r->family;
+    struct sqt_extent extent;
+    sqt_stream_extent(stream, &extent);
+    if (family->where[0] == SQT_TABLE_requests && !family->unpicked && extent.lost_known && !extent.lost &&
+        !extent.overwritten)
+        dump_find_xact(r->where, stream, since, until);
+}
+
 /* What --where says of times and kids.  Other kids' requests may be followed, so those are not left out. */
 static void
 dump_narrow_by_where(struct dump *d, struct sqt_stream *stream, int64_t *since, int64_t *until)
 {
     const struct dump_request *const r = d->request;
     int64_t least, most;
-    if (!r->where || r->format->family || r->format->many || r->table->things != SQT_THINGS)
+    if (!r->where || r->format->many)
         return;
+    if (r->format->family || r->table->things != SQT_THINGS) {
+        dump_narrow_to_xact(r, stream, since, until);
+        return;
+    }
     sqt_where_bounds(r->where, dump_column(r->table, "time_s"), &least, &most);
     *since = least > *since ? least : *since;
     *until = most < *until ? most + 1 : *until;
@@ -276,9 +304,7 @@ dump_narrow_by_where(struct dump *d, struct sqt_stream *stream, int64_t *since, 
         sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)kid}, 1);
     if (r->table != &sqt_tables[SQT_TABLE_requests])
         return;
-    sqt_where_bounds(r->where, dump_column(r->table, "xid"), &least, &most);
-    if (least == most && least > 0)
-        sqt_stream_find_xact(stream, kid, (uint64_t)least, since, until);
+    dump_find_xact(r->where, stream, since, until);
     sqt_where_bounds(r->where, dump_column(r->table, "conn"), &least, &most);
     if (least == most && least > 0)
         sqt_stream_find_conn(stream, kid, (uint64_t)least, since, until);
@@ -328,9 +354,10 @@ dump_choose(struct dump *dump, struct sqt_stream *stream)
 
 /* A trace that processes write ends at the time at which it was opened, unless it is followed: then rows end. */
 static void
-dump_pass_finish(struct dump *dump, int64_t opened)
+dump_pass_finish(struct dump *dump, const struct sqt_stream *stream, int64_t opened)
 {
     const struct sqt_now now = {opened, sqt_origin_silent, sqt_origin_acl};
+    sqt_pass_lasts(dump->pass, program_window_length(&dump->window, stream, sqt_pass_last_ns(dump->pass)));
     if (opened != INT64_MIN && !dump->request->given[DUMP_follow])
         sqt_pass_finish_now(dump->pass, &now);
     else
@@ -404,7 +431,7 @@ dump_read(struct dump *dump, const struct dump_request *r)
             dump_show_progress(dump);
     }
     program_clear(&dump->voice);
-    dump_pass_finish(dump, now);
+    dump_pass_finish(dump, stream, now);
     const int unwritten = dump->parquet && dump_parquet_finish(dump) != 0;
     const int unsorted = dump_rows_finish(dump) != 0;
     sqt_sink_header(&dump->sink);

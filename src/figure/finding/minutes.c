@@ -415,6 +415,7 @@ minutes_finish(struct sqt_job *job)
 const struct sqt_family sqt_family_finding_minutes = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
+    .unpicked = 1,
     .start = minutes_start,
     .consumer = {.request = minutes_request,
                  .connection = minutes_connection,

@@ -33,6 +33,14 @@ restart_kid(struct sqt_standstill *s, const struct sqt_origin *origin)
     return origin->identity.kid < SQT_STANDING_KIDS ? &s->kids[origin->identity.kid] : NULL;
 }
 
+/* The first that is read of a kid need not be its start: reading may begin later. */
+static void
+restart_knows(struct sqt_standing_kid *kid, const struct sqt_origin *origin)
+{
+    if (!kid->known)
+        *kid = (struct sqt_standing_kid){.origin = origin, .known = 1, .kind = origin->identity.kid_kind};
+}
+
 /* Whether any kid serves clients. */
 static int
 is_served(const struct sqt_standstill *s)
@@ -143,9 +151,10 @@ sqt_restart_setup(struct sqt_standstill *s, const struct sqt_setup_row *row)
     struct sqt_standing_kid *const kid = restart_kid(s, row->origin);
     if (!kid)
         return;
+    restart_knows(kid, row->origin);
     if (row->event == SQT_EV_STOP && row->goes_on && kid->origin == row->origin)
         /* What comes next may be the same process. */
-        *kid = (struct sqt_standing_kid){.untraced = 1, .kind = kid->kind};
+        *kid = (struct sqt_standing_kid){.known = 1, .untraced = 1, .kind = kid->kind};
     else if (row->event == SQT_EV_STOP && kid->origin == row->origin)
         restart_ends(s, kid, restart_later(s->last, s->listened), row->at);
     if (row->event != SQT_EV_START)
@@ -153,7 +162,7 @@ sqt_restart_setup(struct sqt_standstill *s, const struct sqt_setup_row *row)
     if (kid->origin && kid->origin != row->origin)
         ++restart_died(s, kid, (uint32_t)row->origin->identity.kid, row->at)->again;
     *kid = (struct sqt_standing_kid){
-        .origin = row->origin, .kind = row->origin->identity.kid_kind, .seen = row->at, .left_open = 0};
+        .origin = row->origin, .known = 1, .kind = row->origin->identity.kid_kind, .seen = row->at, .left_open = 0};
     if (is_server(kid->kind) && s->serving == SQT_SERVING_STOPPED) {
         s->serving = SQT_SERVING_STARTED;
         s->started = row->at;
@@ -200,6 +209,8 @@ void
 sqt_restart_life(struct sqt_standstill *s, const struct sqt_origin *origin, int64_t at)
 {
     struct sqt_standing_kid *const kid = restart_kid(s, origin);
+    if (kid)
+        restart_knows(kid, origin);
     if (kid && kid->origin == origin && at > kid->seen)
         kid->seen = at;
 }

@@ -89,6 +89,7 @@ struct sqt_stood {
 /* A kid that runs.  Its origin may be gone, and is only compared. */
 struct sqt_standing_kid {
     const struct sqt_origin *origin; /* NULL: it does not run */
+    int known;                       /* something of it was read */
     int untraced;                    /* it went on when its trace ended, and perhaps still runs */
     uint32_t kind;                   /* enum sqt_kid_kind */
     int64_t seen;                    /* the last time that it showed life */
