@@ -26,7 +26,7 @@ pconn_lifetime 5 seconds
 server_idle_pconn_timeout 4 seconds
 """
 LOOKBACK = "--lookback=30s"
-WINDOWS, LEAST = 200, 20
+WINDOWS, LEAST = 200, 10
 
 
 def long_ones(env, squid, origin, ending):
@@ -104,8 +104,8 @@ def make_trace(env, seconds, rate):
 
 
 def windows(env):
-    """Windows of each table of things, and of sums in turn: 200 of them, or as many as five minutes are enough for.  In the long
-    form all sums, for up to 45 minutes."""
+    """Windows of each table of things, and of sums in turn: 200 of them, or as many as two and a half minutes are enough for.  In the
+    long form all sums, for up to 45 minutes."""
     seed = int(os.environ.get("SQT_SEED", random.randrange(10**6)))
     env.note("SQT_SEED=%d" % seed)
     random.seed(seed)
@@ -117,7 +117,7 @@ def windows(env):
     length, begin = window_rows.length_of(program, trace), time.monotonic()
     whole = {table: window_rows.Rows(window_rows.run(program, "--table=" + table, trace)[2]) for table in window_rows.THINGS}
     found, wrong, short, sums, n = {table: 0 for table in whole}, [], 0, 0, 0
-    while n < WINDOWS and (n < LEAST or time.monotonic() - begin < (2700 if env.full else 300)):
+    while n < WINDOWS and (n < LEAST or time.monotonic() - begin < (2700 if env.full else 150)):
         where = window_rows.window(length)
         for table, rows in whole.items():
             mine = (LOOKBACK,) if table != "closes" else ()  # a busy connection to a server was opened at any time before
