@@ -177,5 +177,6 @@ const struct sqt_family sqt_family_cdf = {.where = {SQT_TABLE_requests},
 const struct sqt_family sqt_family_cdf_peak = {.where = {SQT_TABLE_requests},
                                                .where_count = 1,
                                                .start = peak_start,
+                                               .unpicked = 1, /* the peak is of all requests */
                                                .request = peak_request,
                                                .finish = peak_finish};

@@ -242,6 +242,7 @@ summary_finish(struct sqt_job *job)
 const struct sqt_family sqt_family_summary = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
+    .unpicked = 1, /* findings stand beside it */
     .start = summary_start,
     .request = summary_request,
     .swap = summary_swap,

@@ -702,11 +702,11 @@ begin_named(int64_t at, uint64_t xact)
 }
 
 static void
-end_of_reply(int64_t at, uint64_t xact, uint32_t tag, uint32_t flags, uint64_t size)
+end_of_reply(int64_t at, uint64_t xact, uint32_t tag, uint32_t flags, uint64_t object)
 {
     PUT(at, XACT_END, xact, tag, 200);
-    PART(at, PART_XACT_SIZES, size, 400, 1);
-    PART(at, PART_XACT_FLAGS, xact, xact, flags);
+    PART(at, PART_XACT_SIZES, 100, 400, 1);
+    PART(at, PART_XACT_FLAGS, object, xact, flags);
 }
 
 /* One of ten helpers is asked; the first ones more often. */
@@ -748,11 +748,11 @@ moved_group(int64_t at, uint64_t xact, unsigned followers, uint32_t pool, unsign
         begin_named(come, xact + i);
         PUT(come, COLLAPSED, xact + i, any(9) ? xact : 0, 0);
         PUT(ready, REPLY_READY, xact + i, 0, SQT_REPLY_STORE);
-        end_of_reply(ready + (int64_t)any(MS), xact + i, HIT, SQT_XACT_COLLAPSED, 100);
+        end_of_reply(ready + (int64_t)any(MS), xact + i, HIT, SQT_XACT_COLLAPSED, xact + i);
     }
     PUT(at += (int64_t)any(5 * MS), SERVER_READ, xact, 500, 0);
     PUT(at += (int64_t)any(5 * MS), SERVER_DONE, xact, 1, 0);
-    end_of_reply(at < from + 60 * MS ? from + 60 * MS : at, xact, MISS, 0, 100);
+    end_of_reply(at < from + 60 * MS ? from + 60 * MS : at, xact, MISS, 0, xact);
 }
 
 static void
@@ -883,7 +883,7 @@ kept_request(int64_t at, uint64_t xact, uint32_t server, int reused)
     PUT(at, REPLY_READY, xact, 0, SQT_REPLY_SERVER);
     PUT(at += (int64_t)any(100 * MS), SERVER_DONE, xact, 1000 + xact, 0);
     PUT(at, FORWARD_END, xact, 0, 1);
-    end_of_reply(at, xact, any(9) ? MISS : REFRESH_HIT, 0, any(20) ? 100 : 0);
+    end_of_reply(at, xact, any(9) ? MISS : REFRESH_HIT, 0, 1 + any(20000));
 }
 
 /* An idle connection that is closed. */

@@ -156,8 +156,9 @@ def server_refuses(trace, finding):
 
 def contradicting_answers(trace, finding):
     """All errors of these servers that are not about their clients."""
-    made, of_clients = made_by_squid(trace), (401, 407, 408, 411, 412, 413, 415, 416, 417, 428, 431)
-    its = [r for r in trace.requests if r.row["server"] in finding["culprit"].split(", ") and r.key not in made and
+    made, of_clients = made_by_squid(trace), (401, 407, 408, 411, 412, 413, 415, 416, 417, 428, 429,
+                                                           431, 503)
+    its = [r for r in trace.requests if r.row["server"] in finding["culprit"].split() and r.key not in made and
            not r.tunnel and r.row["reused_conn"] != "-" and number(r.row["status"]) >= 400 and
            number(r.row["status"]) not in of_clients]
     return harm(trace, sum(r.felt for r in its), len(its), len(its), share=False, since=min(r.begin for r in its),

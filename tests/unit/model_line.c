@@ -81,7 +81,8 @@ large_bodies(void **state)
     bodies(more, 16, ORIGIN_1, 600000);
     find();
     assert_string_equal(TEXT(0, cause), "full_line");
-    assert_non_null(strstr(TEXT(0, sentence), "6 of 120 bodies have 51 % of the bytes, 1.91 MB each in the mean."));
+    assert_non_null(
+        strstr(TEXT(0, sentence), "6 of the 120 bodies that waited have 51 % of the bytes, 1.91 MB each in the mean."));
     large = 1000000;
     bodies(more, 16, ORIGIN_1, 600000);
     find();

@@ -216,8 +216,13 @@ def kept(folder):
         row, = of(found, "negative_dns_ttl")
         check(row["bound"] == "at_most" and saves(row, sum(looked_up), hours) and "all waiting of %d req" % len(looked_up) in row["method"],
               "DNS answers that are kept longer", row)
-        refreshed = sum(int(r["total_ns"]) for r in rows("--columns=total_ns,class,status,size_bytes", path, table="requests")
-                        if r["class"] == "refresh_hit" or (r["class"], r["status"], r["size_bytes"]) == ("miss", "200", "0"))
+        seen, refreshed, again = set(), 0, 0
+        asked = rows("--columns=time_s,total_ns,class,object", path, table="requests")
+        for r in sorted(asked, key=lambda r: ns(r["time_s"]) + int(r["total_ns"])):
+            if r["class"] == "refresh_hit" or r["object"] in seen:
+                refreshed, again = refreshed + int(r["total_ns"]), again + (r["object"] in seen)
+            seen.add(r["object"])
+        check(again > 100, "some objects are fetched again", again)
         row, = of(found, "refresh_pattern")
         check(row["bound"] == "at_most" and saves(row, refreshed, hours), "objects that are not refreshed", row)
     found, requests = rows(off), kept_requests(off)

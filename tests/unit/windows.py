@@ -280,7 +280,7 @@ def costs(folder):
         subprocess.run([MANY, path, str(records)], check=True, stdout=subprocess.DEVNULL)
     blocks = (os.path.getsize(large) - os.path.getsize(small)) // 60000
     for options in (["--since=-2s", "--lookback=2s"], ["--until=2s"], ["--since=10s", "--until=11s", "--lookback=2s"],
-                    ["--where=xid == 1000", "--lookback=2s"], ["--table=findings", "--where=xid == 1000", "--lookback=2s"],
+                    ["--where=xid == 1000", "--lookback=2s"],
                     ["--figure=load", "--where=xid == 1000", "--lookback=2s"], ["--format=chrome", "--where=xid == 1000", "--lookback=2s"],
                     ["--table=events", "--since=-2s"], ["--table=findings", "--since=-2s", "--lookback=2s"],
                     ["--format=chrome", "--since=-2s", "--lookback=2s"]):

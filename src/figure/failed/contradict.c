@@ -3,7 +3,8 @@
  * contradict.c - answers that contradict each other: one server has what another one, asked for the same, does not have.
  *
  * That 4xx is an error is no question of numbers then: somebody has what the client asked for.  Objects are told apart by
- * their key in the cache.
+ * their key in the cache.  A server lacks something if it says so again, of the same object.  One whose answers turn from
+ * good to bad, or back, has what comes and goes, or fails now and then.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -16,14 +17,16 @@
 
 #define SERVERS 1024
 /* Objects that are known at a time: one takes the place of another. */
-#define OBJECTS 65536
+#define OBJECTS 16384
 /* So many errors contradict others' good answers, and that part of the server's errors, in %.  All such errors are that part
  * of all requests, in %. */
 #define LEAST 10
 #define PART 20
 #define SHARE 2
-/* A server that changes its own mind, more than once of so many such errors, does not lack anything: it asks who wants it. */
+/* A server that changes its own mind, more than once of so many such errors, does not lack anything: it asks who wants it.  Nor does
+ * one whose answers turn more than once for so many errors that it repeats. */
 #define OWN_MIND 10
+#define STEADY 4
 /* So many errors that nobody contradicts are a note, and that part of all requests, in %. */
 #define LEAST_NOTED 20
 #define SHARE_NOTED 10
@@ -35,6 +38,8 @@ struct contradict_server {
     uint16_t number; /* from 1 on */
     uint64_t answers, errors;
     uint64_t against, itself; /* errors for what another server has, and changes of mind */
+    uint64_t steady, turned;  /* errors where it had given one before, and answers that are not as the one before was */
+    uint64_t refused;         /* 4xx */
     uint64_t felt;            /* ns that clients waited for errors */
     uint32_t status;          /* of its first error */
     uint64_t with_status;
@@ -56,11 +61,11 @@ struct contradict {
     uint64_t requests, refused;                      /* refused: by servers, with 4xx */
 };
 
-/* An error that is not about who asks, about how much, or about the form of the request. */
+/* An error that is not about who asks, about how much or how often, or about the form of the request. */
 static int
 contradict_is_error(uint32_t status)
 {
-    static const uint32_t of_clients[] = {401, 407, 408, 411, 412, 413, 415, 416, 417, 428, 431};
+    static const uint32_t of_clients[] = {401, 407, 408, 411, 412, 413, 415, 416, 417, 428, 429, 431, 503};
     for (unsigned i = 0; i < sizeof(of_clients) / sizeof(*of_clients); ++i)
         if (of_clients[i] == status)
             return 0;
@@ -90,6 +95,8 @@ contradict_object(struct contradict *c, struct contradict_server *its, uint64_t 
     const uint64_t bit = UINT64_C(1) << its->number % 64;
     if (o->object != key)
         *o = (struct contradict_object){.object = key};
+    its->steady += bad && o->bad & bit;
+    its->turned += ((bad ? o->good : o->bad) & bit) != 0;
     /* What is new, or is gone, changes once. */
     if ((bad ? o->good : o->bad) & bit && o->changes < UINT16_MAX &&
         ++o->changes > __builtin_popcountll(o->good | o->bad))
@@ -124,6 +131,7 @@ contradict_request(void *state, const struct sqt_xact *xact, const struct sqt_re
     struct contradict_server *const its = contradict_of(c, name);
     ++its->answers;
     c->refused += bad && xact->status < 500;
+    its->refused += bad && xact->status < 500;
     if (bad) {
         its->since = its->errors ? its->since : xact->begin;
         its->until = xact->end;
@@ -140,7 +148,8 @@ contradict_request(void *state, const struct sqt_xact *xact, const struct sqt_re
 static int
 contradict_lacks(const struct contradict_server *its)
 {
-    return its->against >= LEAST && its->against * 100 >= its->errors * PART && its->itself * OWN_MIND <= its->against;
+    return its->against >= LEAST && its->against * 100 >= its->errors * PART &&
+           its->itself * OWN_MIND <= its->against && its->steady >= LEAST && its->turned * STEADY <= its->steady;
 }
 
 /* Whether a finding says already that it fails. */
@@ -175,7 +184,7 @@ contradict_add(struct contradict_sum *sum, const struct contradict_server *its)
     sum->with_status += its->status == sum->status ? its->with_status : 0;
     if (sum->servers++ >= NAMED)
         return;
-    snprintf(sum->names + names, sizeof(sum->names) - names, "%s%.60s", names ? ", " : "", its->named.name);
+    snprintf(sum->names + names, sizeof(sum->names) - names, "%s%.60s", names ? " " : "", its->named.name);
     snprintf(sum->each + each, sizeof(sum->each) - each, "%s%.60s %llu of %llu", each ? ", " : "", its->named.name,
              (unsigned long long)its->errors, (unsigned long long)its->answers);
 }
@@ -234,15 +243,15 @@ contradict_note(const struct contradict *c, struct sqt_tolds *tolds)
     const struct contradict_server *most = NULL;
     char status[16];
     for (const struct sqt_name_entry *named = c->servers.first; named; named = named->next)
-        if (!most || ((const struct contradict_server *)named)->errors > most->errors)
+        if (!sqt_names_is_others(named) &&
+            (!most || ((const struct contradict_server *)named)->refused > most->refused))
             most = (const struct contradict_server *)named;
-    if (*tolds->meant || c->refused < LEAST_NOTED || sqt_spell_percent(c->refused, c->requests) < SHARE_NOTED)
+    if (!most || *tolds->meant || c->refused < LEAST_NOTED || sqt_spell_percent(c->refused, c->requests) < SHARE_NOTED)
         return;
     const int used =
         snprintf(tolds->meant, sizeof(tolds->meant),
-                 " Servers refused %llu of the requests (%.0f %%) with 4xx, most of them %.100s, with %s: as they know "
-                 "what they "
-                 "have, that is taken as meant.",
+                 " Servers refused %llu of the requests (%.0f %%) with 4xx, most often %.100s, with %s: as they know "
+                 "what they have, that is taken as meant.",
                  (unsigned long long)c->refused, sqt_spell_percent(c->refused, c->requests), most->named.name,
                  contradict_status(most->with_status, most->errors, most->status, status));
     if (most->itself >= LEAST_NOTED && used > 0 && (size_t)used < sizeof(tolds->meant))

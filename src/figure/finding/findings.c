@@ -636,6 +636,7 @@ const struct sqt_family sqt_family_findings = {
                  .loop = findings_loop,
                  .sample = findings_sample,
                  .loop_sample = findings_loop_sample},
+    .unpicked = 1,
     .open_loop = findings_open_loop,
     .finish = findings_finish,
 };

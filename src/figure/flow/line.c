@@ -147,7 +147,8 @@ line_add_few(const struct line *l, const char *bodies, struct sqt_told *told)
             continue;
         const size_t used = strlen(told->sentence);
         snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                 " A few large ones take it: %llu of %llu %s have %.0f %% of the bytes, %s each in the mean.",
+                 " A few large ones take it: %llu of the %llu %s that waited have %.0f %% of the bytes, %s each in the "
+                 "mean.",
                  (unsigned long long)count, (unsigned long long)l->all.count, bodies, 100 * bytes / l->all.bytes,
                  sqt_human_bytes(large, bytes / (double)count));
         return;

@@ -16,7 +16,7 @@
 /* That part of the handshakes that failed, in %. */
 #define MOST 80
 /* Fewer of all requests, in %, are what rules are for. */
-#define SHARE 5
+#define SHARE 15
 
 struct terminated_port {
     struct sqt_name_entry named;

@@ -229,7 +229,7 @@ culprit_reason(const char *name)
     static const struct {
         const char *reason, *words;
     } known[] = {{"uncacheable", "misses whose replies may not be stored (uncacheable)"},
-                 {"absent", "misses whose replies may be stored (absent)"},
+                 {"absent", "misses of what the cache does not have (absent)"},
                  {"stale", "misses of objects that had expired (stale)"},
                  {"vary", "misses of another variant (vary)"},
                  {"reload", "what clients reload (reload)"},
@@ -265,8 +265,8 @@ culprit_join(const struct compare *c, const struct culprit *x, double excess, st
             words ? "" : "misses of the reason ", words ? words : name, x->requests * (double)c->stride, its, others);
         if (i == 0)
             sqt_told_print(told->advice,
-                           "Ask for one of those by hand, past Squid: if that takes as long, its server makes it so "
-                           "slowly.%s",
+                           "Ask for one of those by hand, past Squid: if that takes as long, the server itself is "
+                           "slow.%s",
                            strcmp(name, "uncacheable") == 0
                                ? " No cache helps where a page is made for one client, as for who is logged in."
                                : "");

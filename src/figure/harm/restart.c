@@ -35,10 +35,10 @@ restart_kid(struct sqt_standstill *s, const struct sqt_origin *origin)
 
 /* The first that is read of a kid need not be its start: reading may begin later. */
 static void
-restart_knows(struct sqt_standing_kid *kid, const struct sqt_origin *origin)
+restart_knows(struct sqt_standing_kid *kid, const struct sqt_origin *origin, int64_t at)
 {
     if (!kid->known)
-        *kid = (struct sqt_standing_kid){.origin = origin, .known = 1, .kind = origin->identity.kid_kind};
+        *kid = (struct sqt_standing_kid){.origin = origin, .known = 1, .kind = origin->identity.kid_kind, .seen = at};
 }
 
 /* Whether any kid serves clients. */
@@ -151,7 +151,7 @@ sqt_restart_setup(struct sqt_standstill *s, const struct sqt_setup_row *row)
     struct sqt_standing_kid *const kid = restart_kid(s, row->origin);
     if (!kid)
         return;
-    restart_knows(kid, row->origin);
+    restart_knows(kid, row->origin, row->at);
     if (row->event == SQT_EV_STOP && row->goes_on && kid->origin == row->origin)
         /* What comes next may be the same process. */
         *kid = (struct sqt_standing_kid){.known = 1, .untraced = 1, .kind = kid->kind};
@@ -210,7 +210,7 @@ sqt_restart_life(struct sqt_standstill *s, const struct sqt_origin *origin, int6
 {
     struct sqt_standing_kid *const kid = restart_kid(s, origin);
     if (kid)
-        restart_knows(kid, origin);
+        restart_knows(kid, origin, at);
     if (kid && kid->origin == origin && at > kid->seen)
         kid->seen = at;
 }

@@ -3,8 +3,9 @@
  * bounds.c - limits of what a change can bring: all that requests spend on what it would spare them.
  *
  * refresh_pattern with override-expire and a larger minimum: a cached object is not asked about again.  Which objects have an
- * explicit expiry is not in the trace, so all requests count that asked a server about an object in the cache.  So do misses
- * whose reply, a 200, has no body: Squid keeps these only if they stay fresh for a minute or longer (refreshIsCachable()).
+ * explicit expiry is not in the trace, so all requests count that asked a server about an object in the cache.  So do misses of
+ * what was asked for before, if such a reply may be kept: Squid keeps it only if it is fresh for some time, or can be asked
+ * about (refreshIsCachable()).
  *
  * Another type of cache_dir: no time is spent waiting for the disk, and the main thread is never held.  What holds it is not only
  * the disk, so this is an upper limit.  Another type may keep other objects, or more of them; that is not counted.
@@ -19,6 +20,8 @@
 #include "whatif.h"
 
 #define LEAST 1000 /* requests */
+/* Objects that were asked for: a bit each.  Where two have the same one, the limit is higher, and still one. */
+#define BITS (1u << 22)
 
 struct sqt_whatif_bounds {
     struct sqt_job *job;
@@ -27,6 +30,7 @@ struct sqt_whatif_bounds {
     int of_log;
     int64_t first, last;
     double refresh_ns, refresh_bytes, disk_ns;
+    unsigned char *seen;
 };
 
 struct sqt_whatif_bounds *
@@ -37,6 +41,26 @@ sqt_whatif_bounds_new(struct sqt_job *job)
     b->first = INT64_MAX;
     b->last = INT64_MIN;
     return b;
+}
+
+/* Whether another request has asked for its object before. */
+static int
+bounds_again(struct sqt_whatif_bounds *b, const struct sqt_xact *x)
+{
+    if (!b->seen)
+        b->seen = sqt_zeroed(BITS / 8, 1);
+    unsigned char *const byte = &b->seen[x->object % BITS / 8];
+    const unsigned bit = 1u << x->object % 8;
+    const int again = x->object && *byte & bit;
+    *byte |= (unsigned char)bit;
+    return again;
+}
+
+/* Whether Squid asks for how long such a reply is fresh before it keeps it (HttpStateData::reusableReply()). */
+static int
+bounds_may_be_kept(uint32_t status)
+{
+    return status == 200 || status == 203 || status == 300 || status == 301 || status == 308 || status == 410;
 }
 
 static int64_t
@@ -62,8 +86,8 @@ sqt_whatif_bounds_request(struct sqt_whatif_bounds *b, const struct sqt_xact *x)
     b->last = x->end > b->last ? x->end : b->last;
     b->from_disk += x->disk_reads > 0;
     b->disk_ns += (double)bounds_disk(x);
-    const int empty = class == SQT_CLASS_MISS && x->status == 200 && x->size == 0;
-    if (class != SQT_CLASS_REFRESH_HIT && class != SQT_CLASS_REFRESH_MISS && !empty)
+    const int again = bounds_again(b, x) && class == SQT_CLASS_MISS && bounds_may_be_kept(x->status);
+    if (class != SQT_CLASS_REFRESH_HIT && class != SQT_CLASS_REFRESH_MISS && !again)
         return;
     ++b->refreshed;
     b->refresh_ns += (double)(x->end - x->begin);
@@ -112,14 +136,15 @@ sqt_whatif_bounds_finish(struct sqt_whatif_bounds *b)
     if (b->of_log || b->requests) {
         bounds_row(
             b, "refresh_pattern", "override-expire, a larger min", NULL, b->refresh_ns, b->refresh_bytes,
-            bounds_refusal(b, b->refreshed, "no object expired, and no reply without a body was fetched"),
-            "all requests that asked a server about an object in the cache, or got a reply without a body, would be "
-            "hits; clients may get objects that have changed");
+            bounds_refusal(b, b->refreshed, "no object expired, and none was fetched again"),
+            "all requests that asked a server about an object in the cache, or fetched one again, would be hits; "
+            "clients may get objects that have changed");
         bounds_row(
             b, "cache_dir", "another type", *type ? type : NULL, b->disk_ns, -1,
             bounds_refusal(b, b->from_disk, "no request was answered from a cache_dir"),
             "no request would wait for a read from disk, nor for a blocked main thread, whatever blocks it; that "
             "another type may keep other objects is not counted");
     }
+    free(b->seen);
     free(b);
 }

@@ -32,7 +32,7 @@
 /* Requests below which nothing is said. */
 #define LEAST 1000
 #define SERVERS_MOST 4096
-/* Connections of all servers that are followed: 8 MiB. */
+/* Connections of all servers that are followed: 32 MiB, as lists have room to grow. */
 #define CONNECTIONS_MOST (1u << 20)
 /* A server's own time-out is known from that number of idle connections which it closed. */
 #define LEFT_LEAST 5
@@ -98,7 +98,7 @@ struct sqt_whatif_kept {
     int64_t begin; /* of the first request that is replayed */
     int64_t first, last;
     uint64_t requests, unnamed, reused, lookups;
-    double lookup_ns;
+    double lookup_ns, unnamed_ns; /* unnamed: connecting */
 };
 
 /* ns */
@@ -323,6 +323,7 @@ sqt_whatif_kept_request(struct sqt_whatif_kept *k, const struct sqt_xact *x)
     kept_settings(k, x->origin);
     ++k->requests;
     k->unnamed += !want.server;
+    k->unnamed_ns += want.server ? 0 : (double)want.connecting;
     k->reused += want.reused;
     struct server *const s = kept_server(k, want.server);
     if (s) {
@@ -398,7 +399,7 @@ kept_refusal(const struct sqt_whatif_kept *k)
            : k->requests < LEAST ? "fewer than 1000 requests turn to servers"
            : k->unnamed * 100 > k->requests * UNNAMED_MOST
                ? "the servers of more than 5 % of the requests are not known: see names= of sqtrace_log"
-           : k->server_count == SERVERS_MOST ? "more than 4096 servers"
+           : k->server_count == SERVERS_MOST ? "4096 servers or more"
            : k->too_many                     ? "more than a million connections are in use or idle at once"
            : k->differ ? "processes have different values: give the trace of one of them, or --squid-conf"
                        : NULL;
@@ -449,7 +450,7 @@ kept_longer(const struct sqt_whatif_kept *k, unsigned times, const char *now, do
     char method[200], value[32];
     uint64_t count = 0;
     size_t leaving = 0;
-    double ns = 0;
+    double ns = k->unnamed_ns;
     for (const struct server *s = k->list; s; s = s->next) {
         const double slower = kept_slower(k, s);
         leaving += server_leaves(s);

@@ -17,11 +17,11 @@
 #define LEAST 100
 #define HITS 5
 #define FIRST 90
-/* Objects that are known at a time: one takes the place of another. */
-#define OBJECTS 65536
+/* A bit for each object that was asked for.  Where two have the same one, the second one is taken for known. */
+#define BITS (1u << 22)
 
 struct once {
-    uint64_t *objects; /* NULL: none yet */
+    unsigned char *seen; /* NULL: none yet */
     uint64_t requests, hits, first;
 };
 
@@ -29,11 +29,12 @@ struct once {
 static int
 once_is_first(struct once *o, uint64_t object)
 {
-    if (!o->objects)
-        o->objects = sqt_zeroed(OBJECTS, sizeof(*o->objects));
-    uint64_t *const place = &o->objects[object % OBJECTS];
-    const int known = *place == object;
-    *place = object;
+    if (!o->seen)
+        o->seen = sqt_zeroed(BITS / 8, 1);
+    unsigned char *const byte = &o->seen[object % BITS / 8];
+    const unsigned bit = 1u << object % 8;
+    const int known = (*byte & bit) != 0;
+    *byte |= (unsigned char)bit;
     return !known;
 }
 
@@ -64,11 +65,11 @@ once_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *t
         if (!told)
             continue;
         size_t used = strlen(told->sentence);
-        snprintf(
-            told->sentence + used, sizeof(told->sentence) - used,
-            " The cache cannot help, because hardly an object is asked for twice: %llu of %llu requests ask for what "
-            "nobody had asked for before in this trace.",
-            (unsigned long long)o->first, (unsigned long long)o->requests);
+        snprintf(told->sentence + used, sizeof(told->sentence) - used,
+                 " The cache could not help in this trace, because hardly an object is asked for twice: %llu of %llu "
+                 "requests ask for what "
+                 "nobody had asked for before.",
+                 (unsigned long long)o->first, (unsigned long long)o->requests);
         used = strlen(told->advice);
         snprintf(
             told->advice + used, sizeof(told->advice) - used,
@@ -80,7 +81,7 @@ once_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *t
 static void
 once_end(void *state)
 {
-    free(((struct once *)state)->objects);
+    free(((struct once *)state)->seen);
 }
 
 const struct sqt_look sqt_look_once = {
