@@ -15,17 +15,16 @@
 #define PORTS 64
 /* That part of the handshakes that failed, in %. */
 #define MOST 80
-/* Fewer of all requests, in %, are what rules are for. */
+/* Fewer of all handshakes there, in %, are what rules are for. */
 #define SHARE 15
 
 struct terminated_port {
     struct sqt_name_entry named;
-    uint64_t ended, failed, felt; /* felt: ns that clients waited */
+    uint64_t shaken, failed, ended, felt; /* handshakes, and of these; felt: ns that clients waited */
 };
 
 struct terminated {
     struct sqt_names ports; /* of struct terminated_port */
-    uint64_t requests;
 };
 
 static void
@@ -34,25 +33,27 @@ terminated_request(void *state, const struct sqt_xact *xact, const struct sqt_re
     struct terminated *const t = state;
     const char *const name = sqt_origin_text(xact->origin, SQT_DEF_LISTENER, xact->listener);
     (void)fact;
-    ++t->requests;
-    if (!name || xact->client_tls == SQT_MISSING || xact->handshake == SQT_OUTCOME_COMPLETE)
+    if (!name || xact->client_tls == SQT_MISSING)
         return;
     t->ports.size = sizeof(struct terminated_port);
     t->ports.most = PORTS;
     struct terminated_port *const port = sqt_names_get(&t->ports, name);
+    ++port->shaken;
+    if (xact->handshake == SQT_OUTCOME_COMPLETE)
+        return;
     ++port->failed;
     port->ended += xact->handshake_ended;
     port->felt += (uint64_t)felt;
 }
 
 static void
-terminated_told(const struct terminated *t, const struct terminated_port *port, struct sqt_tolds *tolds)
+terminated_told(const struct terminated_port *port, struct sqt_tolds *tolds)
 {
     struct sqt_told *const told = sqt_tolds_find(tolds, "failed_client_tls", port->named.name, 0);
     char when[128];
     if (!told || port->ended * 100 < port->failed * MOST)
         return;
-    if (sqt_spell_percent(port->ended, t->requests) < SHARE) {
+    if (sqt_spell_percent(port->ended, port->shaken) < SHARE) {
         sqt_tolds_drop(tolds, "failed_client_tls", port->named.name);
         return;
     }
@@ -60,9 +61,9 @@ terminated_told(const struct terminated *t, const struct terminated_port *port, 
     sqt_told_print(
         told->sentence,
         "%s, Squid itself ended %llu tunnels through %s as soon as it had read the client's TLS hello (%.0f %% of "
-        "all requests), as the rule `ssl_bump terminate` does. %s",
+        "the handshakes there), as the rule `ssl_bump terminate` does. %s",
         sqt_told_when(when, sizeof(when), told), (unsigned long long)port->ended, port->named.name,
-        sqt_spell_percent(port->ended, t->requests),
+        sqt_spell_percent(port->ended, port->shaken),
         strncmp(port->named.name, "http_port", 9) == 0
             ? "Their clients read that the tunnel is open (200), and then got nothing."
             : "Their clients got nothing.");
@@ -81,7 +82,7 @@ terminated_tell(void *state, const struct sqt_look_totals *totals, struct sqt_to
     (void)totals;
     for (const struct sqt_name_entry *named = t->ports.first; named; named = named->next)
         if (!sqt_names_is_others(named))
-            terminated_told(t, (const struct terminated_port *)named, tolds);
+            terminated_told((const struct terminated_port *)named, tolds);
 }
 
 static void
