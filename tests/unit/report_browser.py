@@ -130,7 +130,9 @@ class Report(Page):
         said = self.errors()
         for event in self.browser.events:
             if event["method"] == "Log.entryAdded":
-                said.append(event["params"]["entry"]["text"])
+                text = event["params"]["entry"]["text"]
+                # Said of a dialog that is closed, if an address with a fragment is drawn slowly.
+                said += [text] if not text.startswith("Autofocus processing was blocked") else []
             elif event["method"] == "Runtime.consoleAPICalled":
                 said.append(str(event["params"]["args"]))
         return said
