@@ -360,8 +360,7 @@ struct sqt_tcp {
     uint64_t unacked;      /* bytes that were sent, or are to be, and that the other end has not acknowledged */
     uint64_t busy_us;      /* in which bytes were on their way, but those in which the other end had no room */
     uint32_t idle_ms;      /* since the other end's last bytes, or since the connection was established */
-    uint32_t
-        closed_by; /* 0: not closed yet, so the caller closes it; 1: the other end did; 2: it sent a reset, or answers no more */
+    uint32_t closed_by;    /* 0: nobody yet, 1: the other end, 2: it sent a reset, or answers no more */
 };
 
 /* Asks the kernel.  What an older kernel does not say is 0.  Returns 0, or -1 if fd is no connected TCP socket. */

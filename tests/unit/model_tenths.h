@@ -7,7 +7,8 @@
 
 #include "model_found.h"
 
-static int64_t now; /* ns */
+static int64_t now;              /* ns */
+static uint32_t begins_with = 1; /* method of requests: GET */
 
 /* Ten requests a second. */
 static inline uint64_t
@@ -15,7 +16,8 @@ begin(void)
 {
     const uint64_t xact = 100 + number++;
     now = (int64_t)number * 100 * MS;
-    begin_xact(now, xact, 7);
+    PUT(now, XACT_BEGIN, SQT_UNNAMED | xact, 7, 0);
+    PUT(now, XACT_NAMED, xact, SQT_UNNAMED | xact, begins_with);
     return xact;
 }
 

@@ -112,12 +112,7 @@ bounds_row(const struct sqt_whatif_bounds *b, const char *setting, const char *v
 {
     union sqt_cell row[SQT_CELLS(whatif)];
     const double hours = sqt_whatif_hours(b->first, b->last);
-    sqt_whatif_clear(row);
-    CELL(setting).text = setting;
-    CELL(value).text = value;
-    CELL(now_value).text = now;
-    CELL(bound).text = refusal ? "refused" : "at_most";
-    CELL(method).text = refusal ? refusal : method;
+    sqt_whatif_words(row, setting, value, now, refusal ? "refused" : "at_most", refusal ? refusal : method);
     if (!refusal && hours > 0) {
         CELL(saved_s_per_h).number = sqt_whatif_whole(ns / hours);
         if (bytes >= 0)

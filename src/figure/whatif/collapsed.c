@@ -109,17 +109,16 @@ sqt_whatif_collapsed_finish(struct sqt_whatif_collapsed *c)
     const char *const refusal = c->requests < LEAST ? "fewer than 1000 requests look into the cache"
                                 : on                ? "it is on: requests follow the fetches of others"
                                                     : NULL;
-    sqt_whatif_clear(row);
-    CELL(setting).text = "collapsed_forwarding";
-    CELL(value).text = "on";
-    CELL(now_value).text = on ? "on" : "off";
-    CELL(bound).text = refusal ? "refused" : c->of_log ? "at_most" : "at_least";
-    CELL(method).text = refusal ? refusal
-                        : c->of_log
-                            ? "misses that begin while another one fetches the same URL; a log does not say which "
-                              "replies are private, and may leave queries out of URLs"
-                            : "misses that begin while another one fetches the same object; that Squid has less to do "
-                              "is not in it";
+    sqt_whatif_words(row, "collapsed_forwarding", "on", on ? "on" : "off",
+                     refusal     ? "refused"
+                     : c->of_log ? "at_most"
+                                 : "at_least",
+                     refusal ? refusal
+                     : c->of_log
+                         ? "misses that begin while another one fetches the same URL; a log does not say which replies "
+                           "are private, and may leave queries out of URLs"
+                         : "misses that begin while another one fetches the same object; that Squid has less to do is "
+                           "not in it");
     if (!refusal && hours > 0) {
         CELL(saved_s_per_h).number = sqt_whatif_whole(c->saved_ns / hours);
         CELL(saved_bytes_per_h).number = sqt_whatif_whole(c->saved_bytes / hours);

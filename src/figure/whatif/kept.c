@@ -356,12 +356,7 @@ kept_row(const struct sqt_whatif_kept *k, const char *setting, const char *value
 {
     union sqt_cell row[SQT_CELLS(whatif)];
     const double hours = sqt_whatif_hours(k->first, k->last);
-    sqt_whatif_clear(row);
-    CELL(setting).text = setting;
-    CELL(value).text = value;
-    CELL(now_value).text = now;
-    CELL(bound).text = bound;
-    CELL(method).text = method;
+    sqt_whatif_words(row, setting, value, now, bound, method);
     if (!isnan(off))
         CELL(calibration_pct).number = sqt_whatif_whole(off * 1000);
     if (strcmp(bound, "refused") != 0 && hours > 0)

@@ -115,6 +115,18 @@ whatif_point_of_children(struct sqt_job *job, const union sqt_cell *row, int64_t
 }
 
 void
+sqt_whatif_words(union sqt_cell *row, const char *setting, const char *value, const char *now, const char *bound,
+                 const char *method)
+{
+    sqt_whatif_clear(row);
+    OF(setting).text = setting;
+    OF(value).text = value;
+    OF(now_value).text = now;
+    OF(bound).text = bound;
+    OF(method).text = method;
+}
+
+void
 sqt_whatif_row(struct sqt_job *job, const union sqt_cell *row, int64_t value, unsigned marks)
 {
     if (job->table == &sqt_tables[SQT_TABLE_whatif])
@@ -230,10 +242,7 @@ whatif_reasons(struct sqt_job *job)
     };
     union sqt_cell row[SQT_CELLS(whatif)];
     for (unsigned i = 0; i < sizeof(reasons) / sizeof(*reasons); ++i) {
-        sqt_whatif_clear(row);
-        OF(setting).text = reasons[i].setting;
-        OF(bound).text = "none";
-        OF(method).text = reasons[i].why;
+        sqt_whatif_words(row, reasons[i].setting, NULL, NULL, "none", reasons[i].why);
         sqt_job_row(job, row);
     }
 }

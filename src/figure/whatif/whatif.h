@@ -15,6 +15,10 @@
 /* Nothing of a row is known yet. */
 void sqt_whatif_clear(union sqt_cell *row);
 
+/* The same, but for its texts.  value, now: NULL if there is none. */
+void sqt_whatif_words(union sqt_cell *row, const char *setting, const char *value, const char *now, const char *bound,
+                      const char *method);
+
 /* From the first time to the last, in hours; 0 if none came, which is first > last.  Times of a broken trace may be as far
  * apart as they can be. */
 double sqt_whatif_hours(int64_t first, int64_t last);
