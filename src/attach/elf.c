@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/memory.h"
 
 #ifdef __x86_64__
 #define ELF_OWN_MACHINE EM_X86_64
@@ -140,9 +141,7 @@ elf_sections(struct sqt_elf *elf, const Elf64_Ehdr *header)
 static int
 elf_read(struct sqt_elf *elf, int fd, size_t size)
 {
-    uint8_t *const bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (bytes == MAP_FAILED)
-        return -1;
+    uint8_t *const bytes = sqt_zeroed(1, size);
     elf->bytes = bytes;
     elf->size = size;
     for (size_t at = 0; at < size;) {
@@ -183,8 +182,7 @@ sqt_elf_open(struct sqt_elf *elf, int fd, const char **why)
 void
 sqt_elf_close(struct sqt_elf *elf)
 {
-    if (elf->bytes)
-        munmap((void *)(uintptr_t)elf->bytes, elf->size);
+    free((void *)(uintptr_t)elf->bytes);
     memset(elf, 0, sizeof(*elf));
 }
 

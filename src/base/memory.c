@@ -30,8 +30,9 @@ sqt_no_memory(void)
     _exit(1);
 }
 
-void
-sqt_unless_no_memory(void)
+/* After a call that failed. */
+static void
+unless_no_memory(void)
 {
     if (errno == ENOMEM)
         sqt_no_memory();
@@ -103,8 +104,35 @@ sqt_fopen(const char *path, const char *mode)
 {
     FILE *const file = fopen(path, mode);
     if (!file)
-        sqt_unless_no_memory();
+        unless_no_memory();
     return file;
+}
+
+FILE *
+sqt_fdopen(int fd, const char *mode)
+{
+    FILE *const file = fdopen(fd, mode);
+    if (!file)
+        unless_no_memory();
+    return file;
+}
+
+DIR *
+sqt_opendir(const char *path)
+{
+    DIR *const list = opendir(path);
+    if (!list)
+        unless_no_memory();
+    return list;
+}
+
+int
+sqt_scandir(const char *path, struct dirent ***entries)
+{
+    const int count = scandir(path, entries, NULL, alphasort);
+    if (count < 0)
+        unless_no_memory();
+    return count;
 }
 
 DIR *
@@ -112,7 +140,7 @@ sqt_fdopendir(int fd)
 {
     DIR *const list = fdopendir(fd);
     if (!list)
-        sqt_unless_no_memory();
+        unless_no_memory();
     return list;
 }
 
@@ -122,7 +150,7 @@ sqt_getdelim(char **text, size_t *room, int end, FILE *from)
     errno = 0;
     const ssize_t size = getdelim(text, room, end, from);
     if (size < 0)
-        sqt_unless_no_memory();
+        unless_no_memory();
     return size;
 }
 

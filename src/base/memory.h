@@ -4,9 +4,9 @@
  *
  * The policy, for the reader and all programs: a program without memory ends with one line and status 1.  It leaves no
  * file under its final name: whatever others may take for whole is written under another name, which it gets when it is
- * whole.  So nothing in src/ but src/trace/ and src/format/, which are linked into Squid, calls malloc() itself, and a
- * failed call of the C library that allocates (scandir(), fopen()) goes through sqt_unless_no_memory() before it is taken
- * for a fault of the file.  libsqtrace never ends the process: it goes on without tracing, and says so (sqtrace.h).
+ * whole.  So nothing but src/trace/ and src/format/, which are linked into Squid, calls malloc() itself, nor a function of
+ * the C library that allocates (scandir(), fopen()): what is here asks whether memory was the reason, before a failure is
+ * taken for a fault of the file.  tests/unit/allocations.py looks for such calls.  libsqtrace never ends the process: it goes on without tracing, and says so (sqtrace.h).
  * tests/unit/torture.py lets each allocation fail.
  */
 #ifndef SQT_MEMORY_H
@@ -20,9 +20,6 @@
 
 /* Ends the program: one line on the standard error, status 1.  Any thread. */
 void sqt_no_memory(void) __attribute__((noreturn));
-
-/* The same if errno is ENOMEM: after a call of the C library that failed. */
-void sqt_unless_no_memory(void);
 
 /* Has a function called before the program ends so, in place of the one before; NULL: none.  It does what it can
  * without memory, and calls nothing that is here. */
@@ -47,7 +44,13 @@ char *sqt_vprinted(const char *format, va_list arguments) __attribute__((format(
 /* ---- the C library's functions that allocate: they end the program for want of memory, and fail otherwise as ever ---- */
 
 FILE *sqt_fopen(const char *path, const char *mode);
+FILE *sqt_fdopen(int fd, const char *mode);
+DIR *sqt_opendir(const char *path);
 DIR *sqt_fdopendir(int fd);
+
+/* scandir() of all entries, in the order of their names. */
+int sqt_scandir(const char *path, struct dirent ***entries);
+
 ssize_t sqt_getline(char **line, size_t *room, FILE *from);
 ssize_t sqt_getdelim(char **text, size_t *room, int end, FILE *from);
 

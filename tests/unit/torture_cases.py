@@ -14,6 +14,7 @@ import threading
 import time
 
 from shipped import SAMPLE, grow, growth, ship
+from squid_like import program
 from tortured import NO_MEMORY, TOOLS, Case, end, start
 
 LOCK = threading.Lock()
@@ -184,6 +185,8 @@ CASES = [
     Case("dump with two threads", "sqtrace-dump", "{trace}", "--figure=hit-stages", crew=True),
     Case("dump table", "sqtrace-dump", "{trace}", "--format=table", "--sort=-total_ns", "--where=total_ns > 1ms"),
     Case("dump group-by", "sqtrace-dump", "{trace}", "--group-by=class", "--of=total_ns"),
+    Case("dump findings", "sqtrace-dump", "{trace}", "--table=findings"),
+    Case("dump whatif", "sqtrace-dump", "{trace}", "--table=whatif"),
     Case("dump chrome", "sqtrace-dump", "{trace}", "--format=chrome"),
     Case("dump otlp", "sqtrace-dump", "{trace}", "--format=otlp"),
     Case("dump ctf", "sqtrace-dump", "{trace}", "--format=ctf", "--output={out}/ctf"),
@@ -200,6 +203,7 @@ CASES = [
     Case("dump ddl", "sqtrace-dump", "{out}/parquet", "--ddl=duckdb", "--output={out}/views.sql", prepare=prepared("parquet", make_parquet)),
     Ship("ship rollups", "sqtrace-ship", "{trace}", "--to={out}/shipped", "--make-folder", "--least-size=0", "--table=requests,rollups", "--raw=slowest:2"),
     Ship("ship --compact", "sqtrace-ship", "--to={out}/shipped", "--compact", "--least-age=0", "--grace=0s", prepare=prepared("pieces", ship_pieces)),
+    Case("attach --check", "sqtrace-attach", "--check", "{out}/squid-like", prepare=prepared("squid-like", program)),
     Exporter("exporter", "sqtrace-exporter", "{trace}", "--listen=127.0.0.1:0"),
     Load("load", "sqtrace-load", "--clients=2", "--requests=3", "--objects=3", "--size=1KB", "--output=-", "--quiet"),
     Load("load with TLS", "sqtrace-load", "--clients=2", "--requests=3", "--objects=3", "--size=1KB", "--output=-", "--quiet", "--tls"),

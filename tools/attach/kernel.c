@@ -99,7 +99,7 @@ kernel_child_at(void)
                                         "/sys/kernel/debug/tracing/events/sched/sched_process_fork/format"};
     unsigned at = 0;
     for (unsigned i = 0; !at && i < sizeof(paths) / sizeof(*paths); ++i) {
-        FILE *const f = fopen(paths[i], "r");
+        FILE *const f = sqt_fopen(paths[i], "r");
         char line[256];
         while (f && !at && fgets(line, sizeof(line), f)) {
             const char *const field = strstr(line, "child_pid;"), *const offset = strstr(line, "offset:");
@@ -324,7 +324,7 @@ kernel_own_offset(void)
     unsigned long long begin, end, offset;
     uint64_t found = 0;
     char line[512];
-    FILE *const f = fopen("/proc/self/maps", "r");
+    FILE *const f = sqt_fopen("/proc/self/maps", "r");
     while (f && !found && fgets(line, sizeof(line), f))
         if (sscanf(line, "%llx-%llx %*s %llx", &begin, &end, &offset) == 3 && at >= begin && at < end)
             found = offset + (at - begin);

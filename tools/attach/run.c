@@ -80,7 +80,7 @@ run_base(const struct attach_target *target)
 {
     char path[64], line[PATH_MAX + 128];
     snprintf(path, sizeof(path), "/proc/%d/maps", (int)target->pid);
-    FILE *const f = fopen(path, "r");
+    FILE *const f = sqt_fopen(path, "r");
     uint64_t base = UINT64_MAX;
     while (f && base == UINT64_MAX && fgets(line, sizeof(line), f)) {
         unsigned long long begin, offset, inode;

@@ -137,7 +137,7 @@ attach_member_of(const struct attach_target *target, pid_t pid, struct attach_me
 static int
 each_process(int (*take)(void *context, pid_t pid), void *context)
 {
-    DIR *const dir = opendir("/proc");
+    DIR *const dir = sqt_opendir("/proc");
     int result = 0;
     for (const struct dirent *entry; dir && !result && (entry = readdir(dir));)
         if (isdigit((unsigned char)entry->d_name[0]))

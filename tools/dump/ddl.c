@@ -66,11 +66,9 @@ dump_ddl(const struct dump_request *r)
         return DUMP_FAILED;
     }
     const int fd = r->given[DUMP_output] ? draft_file(name, 0) : -1;
-    FILE *const to = !r->given[DUMP_output] ? stdout : fd < 0 ? NULL : fdopen(fd, "w");
-    if (!to) {
-        sqt_unless_no_memory();
+    FILE *const to = !r->given[DUMP_output] ? stdout : fd < 0 ? NULL : sqt_fdopen(fd, "w");
+    if (!to)
         return ddl_fail(name);
-    }
     sqt_ddl_print(to, r->ddl, &place);
     const int failed = fflush(to) != 0 || ferror(to);
     const int unclosed = to != stdout && fclose(to) != 0;

@@ -205,7 +205,7 @@ words_of_class(const struct report_trace *trace, enum sqt_class class)
     if (!s->all.count) {
         fprintf(to, "There are no %s in this %s.", words_class(class), trace->of_log ? "log" : "trace");
     } else if (s->all.count == 1) {
-        fprintf(to, "There is one of the %s; it took %s", words_class(class), words_time(s->median.value, median));
+        fprintf(to, "One request is among the %s; it took %s", words_class(class), words_time(s->median.value, median));
     } else if (s->all.count < LEAST_P50) {
         fprintf(to, "There are %s %s, too few for a median; their mean is %s", sqt_grouped(s->all.count, number),
                 words_class(class), words_time(s->mean.value, median));

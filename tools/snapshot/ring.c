@@ -123,10 +123,8 @@ int
 snapshot_rings(struct snapshot_out *out, const char *directory)
 {
     struct dirent **names;
-    const int count = scandir(directory, &names, NULL, alphasort);
+    const int count = sqt_scandir(directory, &names);
     int result = 0;
-    if (count < 0)
-        sqt_unless_no_memory();
     if (count < 0)
         return program_fail(&out->voice, "%s: cannot be read: %s", directory, strerror(errno));
     for (int i = 0; i < count; ++i) {

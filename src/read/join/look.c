@@ -107,9 +107,7 @@ static void
 look_through(struct sqt_source_list *l, const char *path, const char *suffix, struct sqt_seen *now)
 {
     struct dirent **names;
-    const int count = scandir(path, &names, NULL, alphasort);
-    if (count < 0)
-        sqt_unless_no_memory();
+    const int count = sqt_scandir(path, &names);
     for (int i = 0; i < count; ++i) {
         char file[4096];
         if (sqt_sources_ends_with(names[i]->d_name, suffix) &&

@@ -137,9 +137,8 @@ add_directory_files(struct sqt_source_list *l, const char *path, const char *suf
 {
     struct dirent **names;
     size_t added = 0;
-    const int count = scandir(path, &names, NULL, alphasort);
+    const int count = sqt_scandir(path, &names);
     if (count < 0) {
-        sqt_unless_no_memory();
         if (where != AGAIN)
             sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: cannot be read: %s", path, strerror(errno));
         return 0;
