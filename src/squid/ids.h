@@ -65,6 +65,10 @@ NextSerial()
     return ++last;
 }
 
+/// Said of a hook that GCC 14 makes into a function of its own first, with other parameters, and puts in line afterwards: it
+/// loses the line of the hook then, so that no stack shows it (tests/e2e/lib/witness.py).  The code is the same.
+#define SQT_KEEPS_LINE __attribute__((always_inline))
+
 /// %master_xaction of a request (a pointer of any kind to HttpRequest), 0 if there is none
 template <class RequestPointer>
 inline uint64_t
