@@ -30,7 +30,7 @@ with open(os.path.join(os.environ["SQT_SOURCE"], "src/row/tables.def")) as decla
 JSON = {"--format=chrome": 4, "--format=otlp": 4, "--format=json": 4}  # how much slower it may be: it has longer lines
 # The output that keeps most of what the kind is about.
 ALONE = {"queries-of-one": "--format=otlp", "proxies": "--table=finding_minutes", "minutes": "--table=finding_minutes"}
-LEAST = {"proxies": 500000}  # bytes: a small file has few segments
+LEAST = {"proxies": 1000000}  # bytes: a small file has few segments
 PIPED = ("many", "proxies", "headers")  # segments one after the other, read from the standard input
 NUMBER = 0
 
