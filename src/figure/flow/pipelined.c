@@ -38,7 +38,7 @@ struct piped_connection {
 
 struct pipelined {
     struct sqt_sparse connections; /* CONNECTIONS of struct piped_connection */
-    struct sqt_names servers; /* of struct piped_server */
+    struct sqt_names servers;      /* of struct piped_server */
     struct sqt_when when;
     uint64_t count;
     double ns;
