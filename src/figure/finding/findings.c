@@ -21,6 +21,8 @@
 
 /* Values kept before they become histograms: 16 MiB. */
 #define BUDGET ((size_t)2 << 20)
+/* Octaves of these: 24 MiB. */
+#define OCTAVES 12288
 /* Names of their own; all others are one server, or one cache_dir. */
 #define SERVERS 1024
 #define PLACES 64
@@ -152,6 +154,7 @@ findings_start(struct sqt_job *job)
 {
     struct sqt_findings *const f = sqt_zeroed(1, sizeof(*f));
     f->set.budget = BUDGET;
+    f->set.octaves_most = OCTAVES;
     f->when.most = WINDOWS;
     f->series = f->all.series = SQT_SERIES_ALL;
     sqt_ports_init(&f->ports);
@@ -597,9 +600,12 @@ static void
 findings_finish(struct sqt_job *job)
 {
     struct sqt_findings *const f = job->state;
-    job->note(job->context, "percentiles",
-              f->set.coarse ? "costs are differences of percentiles that are at most 0.2 % off (log-linear histogram)"
-                            : "exact");
+    char text[128] = "exact";
+    if (f->set.coarse)
+        snprintf(text, sizeof(text),
+                 "costs are differences of percentiles that are at most %.1f %% off (log-linear histogram)",
+                 0.2 * (1 << f->set.halvings));
+    job->note(job->context, "percentiles", text);
     sqt_findings_conclude(job);
     sqt_tolds_rows(&f->tolds, job);
     findings_free(f);
