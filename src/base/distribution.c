@@ -10,6 +10,9 @@
 #include "memory.h"
 #include "octaves.h"
 
+/* Then an octave has eight buckets. */
+#define HALVINGS_MOST 6
+
 /* ---- histograms: see octaves.h ---- */
 
 static void
@@ -18,21 +21,20 @@ locate(int64_t value, unsigned *octave, unsigned *bucket)
     *octave = sqt_octave_of((uint64_t)value, SQT_OCTAVE_BITS, bucket);
 }
 
-static int64_t
-middle(unsigned octave, unsigned bucket)
+/* Buckets of an octave after so many halvings. */
+static unsigned
+buckets_of(unsigned halvings)
 {
-    if (!octave)
-        return bucket;
-    const unsigned shift = octave - 1;
-    return (int64_t)((uint64_t)(bucket + SQT_OCTAVE_BUCKETS) << shift | (shift ? UINT64_C(1) << (shift - 1) : 0));
+    return SQT_OCTAVE_BUCKETS >> halvings;
 }
 
-static uint32_t *
-bucket_of(struct sqt_distribution *d, unsigned octave, unsigned bucket)
+/* Of the bucket that is so many times twice as wide. */
+static int64_t
+middle(unsigned octave, unsigned bucket, unsigned halvings)
 {
-    if (!d->octaves[octave])
-        d->octaves[octave] = sqt_zeroed(SQT_OCTAVE_BUCKETS, sizeof(uint32_t));
-    return &d->octaves[octave][bucket];
+    const unsigned shift = (octave ? octave - 1 : 0) + halvings;
+    const uint64_t first = octave ? bucket + buckets_of(halvings) : bucket;
+    return (int64_t)(first << shift | (shift ? UINT64_C(1) << (shift - 1) : 0));
 }
 
 /* Counts the value that waits. */
@@ -44,13 +46,44 @@ distribution_settle(struct sqt_distribution *d)
     d->waiting = NULL;
 }
 
+/* Each two buckets of all histograms become one. */
 static void
-put_value(struct sqt_distribution *d, int64_t value)
+halve(struct sqt_distributions *set)
+{
+    ++set->halvings;
+    for (struct sqt_distribution *d = set->first; d; d = d->next) {
+        distribution_settle(d);
+        d->halvings = set->halvings;
+        for (unsigned octave = 0; d->octaves && octave < SQT_OCTAVES; ++octave) {
+            uint32_t *const buckets = d->octaves[octave];
+            for (unsigned i = 0; buckets && i < buckets_of(set->halvings); ++i)
+                buckets[i] = buckets[2 * i] + buckets[2 * i + 1];
+            if (buckets)
+                d->octaves[octave] = sqt_resized(buckets, buckets_of(set->halvings) * sizeof(*buckets));
+        }
+    }
+}
+
+/* The buckets of an octave that something comes into.  All octaves may have half as many after it. */
+static uint32_t *
+octave_of(struct sqt_distributions *set, struct sqt_distribution *d, unsigned octave)
+{
+    if (d->octaves[octave])
+        return d->octaves[octave];
+    if (set->octaves_most && set->octaves >> set->halvings >= set->octaves_most && set->halvings < HALVINGS_MOST)
+        halve(set);
+    ++set->octaves;
+    return d->octaves[octave] = sqt_zeroed(buckets_of(set->halvings), sizeof(uint32_t));
+}
+
+static void
+put_value(struct sqt_distributions *set, struct sqt_distribution *d, int64_t value)
 {
     unsigned octave, bucket;
     locate(value, &octave, &bucket);
     distribution_settle(d);
-    d->waiting = bucket_of(d, octave, bucket);
+    uint32_t *const buckets = octave_of(set, d, octave);
+    d->waiting = &buckets[bucket >> set->halvings];
     __builtin_prefetch(d->waiting, 1);
 }
 
@@ -61,7 +94,7 @@ coarsen(struct sqt_distributions *set)
     for (struct sqt_distribution *d = set->first; d; d = d->next) {
         d->octaves = sqt_zeroed(SQT_OCTAVES, sizeof(*d->octaves));
         for (uint64_t i = 0; i < sqt_distribution_kept(d); ++i)
-            put_value(d, d->values[i]);
+            put_value(set, d, d->values[i]);
         free(d->values);
         d->values = NULL;
         d->room = 0;
@@ -79,6 +112,7 @@ join(struct sqt_distributions *set, struct sqt_distribution *d)
     if (set->first)
         set->first->previous = d;
     set->first = d;
+    d->halvings = set->halvings;
     if (set->coarse)
         d->octaves = sqt_zeroed(SQT_OCTAVES, sizeof(*d->octaves));
 }
@@ -109,7 +143,7 @@ sqt_distribution_put(struct sqt_distributions *set, struct sqt_distribution *d, 
     if (!set->coarse && kept == d->room)
         reserve(set, d, kept + 1);
     if (set->coarse)
-        put_value(d, value);
+        put_value(set, d, value);
     else
         d->values[kept] = value;
     ++d->count;
@@ -162,10 +196,10 @@ distribution_ranked(struct sqt_distribution *d, uint64_t rank)
     distribution_settle(d);
     uint64_t seen = d->zeros;
     for (unsigned octave = 0; octave < SQT_OCTAVES; ++octave)
-        for (unsigned bucket = 0; d->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS; ++bucket) {
+        for (unsigned bucket = 0; d->octaves[octave] && bucket < buckets_of(d->halvings); ++bucket) {
             seen += d->octaves[octave][bucket];
             if (seen >= rank) {
-                const int64_t value = middle(octave, bucket);
+                const int64_t value = middle(octave, bucket, d->halvings);
                 return value < d->max ? value : d->max;
             }
         }
@@ -212,9 +246,10 @@ sqt_distribution_upto(struct sqt_distribution *d, int64_t value)
     if (d->octaves) {
         unsigned last_octave, last_bucket;
         locate(value, &last_octave, &last_bucket);
+        last_bucket >>= d->halvings;
         for (unsigned octave = 0; octave <= last_octave; ++octave)
-            for (unsigned bucket = 0;
-                 d->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS && (octave < last_octave || bucket <= last_bucket);
+            for (unsigned bucket = 0; d->octaves[octave] && bucket < buckets_of(d->halvings) &&
+                                      (octave < last_octave || bucket <= last_bucket);
                  ++bucket)
                 low += d->octaves[octave][bucket];
         return d->zeros + low;
@@ -250,10 +285,11 @@ sqt_distribution_add_all(struct sqt_distributions *set, struct sqt_distribution 
         memcpy(into->values + kept, from->values, more * sizeof(*from->values));
     } else if (more) {
         distribution_settle(from); /* here: when all become histograms, the last value of each waits */
-        for (unsigned octave = 0; octave < SQT_OCTAVES; ++octave)
-            for (unsigned bucket = 0; from->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS; ++bucket)
-                if (from->octaves[octave][bucket])
-                    *bucket_of(into, octave, bucket) += from->octaves[octave][bucket];
+        for (unsigned octave = 0; octave < SQT_OCTAVES; ++octave) {
+            uint32_t *const buckets = from->octaves[octave] ? octave_of(set, into, octave) : NULL;
+            for (unsigned bucket = 0; buckets && bucket < buckets_of(set->halvings); ++bucket)
+                buckets[bucket] += from->octaves[octave][bucket];
+        }
     }
     into->count += from->count;
     into->zeros += from->zeros;
@@ -282,8 +318,10 @@ sqt_distribution_drop(struct sqt_distributions *set, struct sqt_distribution *d)
         d->next->previous = d->previous;
     set->room -= d->room;
     free(d->values);
-    for (unsigned octave = 0; d->octaves && octave < SQT_OCTAVES; ++octave)
+    for (unsigned octave = 0; d->octaves && octave < SQT_OCTAVES; ++octave) {
+        set->octaves -= d->octaves[octave] != NULL;
         free(d->octaves[octave]);
+    }
     free(d->octaves);
     memset(d, 0, sizeof(*d));
 }

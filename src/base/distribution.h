@@ -3,7 +3,8 @@
  * distribution.h - values whose median and percentiles are wanted.
  *
  * Values are kept as long as those of all distributions of a set fit its budget; then all of them become histograms
- * of 512 buckets an octave, whose middles are at most 0.1 % off.
+ * of 512 buckets an octave, whose middles are at most 0.1 % off.  Where a set has a bound for octaves, the buckets of all its
+ * histograms become twice as wide, and half as many, whenever there are too many octaves.
  *
  * Values of 0 are only counted.
  *
@@ -31,6 +32,7 @@ struct sqt_distribution {
     int64_t *values; /* count - zeros of them, room for `room`; exact mode */
     size_t room;
     int sorted;
+    unsigned halvings;                        /* as the set's */
     uint32_t **octaves;                       /* NULL in exact mode; an octave is NULL until it is needed */
     uint32_t *waiting;                        /* bucket of the last value, not counted yet; NULL: there is none */
     struct sqt_distribution *next, *previous; /* of the set */
@@ -40,6 +42,9 @@ struct sqt_distributions {
     size_t budget; /* values */
     size_t room;   /* values that there is room for */
     int coarse;    /* they are histograms now */
+    size_t octaves_most,
+        octaves;       /* octaves of 512 buckets that they may take the memory of, 0: any; those that there are */
+    unsigned halvings; /* how often buckets became twice as wide: each doubles the 0.1 % */
     struct sqt_distribution *first;
 };
 
@@ -90,7 +95,8 @@ struct sqt_spread sqt_distribution_spread(struct sqt_distribution *d);
  * a bucket. */
 uint64_t sqt_distribution_upto(struct sqt_distribution *d, int64_t value);
 
-/* The buckets of an octave of a histogram, without the values of 0; NULL if there is nothing in them. */
+/* The buckets of an octave of a histogram, without the values of 0; NULL if there is nothing in them.  Of a set without a bound
+ * for octaves. */
 const uint32_t *sqt_distribution_octave(struct sqt_distribution *d, unsigned octave);
 
 /* Adds all values of `from` to `into`, both of the set, and leaves those of `from` as they are. */

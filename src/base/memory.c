@@ -6,6 +6,7 @@
 #include "memory.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 static const char memory_line[] = "sqtrace: out of memory\n";
 static void (*memory_cleanup)(void);
+static _Thread_local size_t memory_taken;
 
 void
 sqt_no_memory(void)
@@ -50,6 +52,7 @@ sqt_allocated(size_t size)
     void *const memory = malloc(size);
     if (!memory)
         sqt_no_memory();
+    memory_taken += size;
     return memory;
 }
 
@@ -59,15 +62,18 @@ sqt_zeroed(size_t count, size_t size)
     void *const memory = calloc(count, size);
     if (!memory)
         sqt_no_memory();
+    memory_taken += count * size;
     return memory;
 }
 
 void *
 sqt_resized(void *memory, size_t size)
 {
+    const size_t before = malloc_usable_size(memory);
     void *const resized = realloc(memory, size);
     if (!resized)
         sqt_no_memory();
+    memory_taken += size - before;
     return resized;
 }
 
@@ -76,6 +82,18 @@ sqt_copied(const char *text)
 {
     const size_t size = strlen(text) + 1;
     return memcpy(sqt_zeroed(1, size), text, size);
+}
+
+size_t
+sqt_memory_taken(void)
+{
+    return memory_taken;
+}
+
+void
+sqt_memory_given(size_t bytes)
+{
+    memory_taken -= bytes;
 }
 
 char *

@@ -37,6 +37,12 @@ void *sqt_resized(void *memory, size_t size);
 /* strdup in the same manner. */
 char *sqt_copied(const char *text);
 
+/* How much a job keeps, where that is in many places: the difference between two readings.  Bytes that this thread took with
+ * the functions above so far.  What it freed counts as taken, unless sqt_memory_given() has said so: whoever takes and frees
+ * memory again and again calls that. */
+size_t sqt_memory_taken(void);
+void sqt_memory_given(size_t bytes);
+
 /* asprintf and vasprintf in the same manner; they return the text. */
 char *sqt_printed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *sqt_vprinted(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));

@@ -67,6 +67,39 @@ coarse(void **state)
     sqt_distribution_drop(&coarse_set, &other);
 }
 
+/* Many histograms over many octaves: with a bound for these, their buckets become wider, and memory stays. */
+static void
+octaves_have_a_bound(void **state)
+{
+    enum { MANY = 300, EACH = 2000 };
+    (void)state;
+    struct sqt_distributions exact_set = {.budget = 1u << 30}, set = {.budget = 1000, .octaves_most = 400};
+    struct sqt_distribution *const all = calloc(MANY, sizeof(*all)), exact_one = {0}, whole = {0};
+    uint64_t random = 12345;
+    for (unsigned i = 0; i < MANY * EACH; ++i) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        const int64_t v = 1 << 20 | (int64_t)(random >> (34 + random % 10));
+        sqt_distribution_add(&set, &all[i % MANY], v);
+        if (i % MANY == 7)
+            sqt_distribution_add(&exact_set, &exact_one, v);
+        assert_true(set.octaves >> set.halvings <= set.octaves_most);
+    }
+    assert_in_range(set.halvings, 1, 4);
+    for (unsigned q = 0; q <= 1000; ++q) {
+        const int64_t want = sqt_distribution_quantile(&exact_one, q), got = sqt_distribution_quantile(&all[7], q);
+        assert_true(llabs(got - want) * 1000 <= want << set.halvings);
+    }
+    assert_int_equal(sqt_distribution_upto(&all[7], exact_one.max), EACH);
+    for (unsigned i = 0; i < MANY; ++i)
+        sqt_distribution_merge(&set, &whole, &all[i]);
+    assert_int_equal(whole.count, MANY * EACH);
+    assert_int_equal(sqt_distribution_upto(&whole, whole.max), MANY * EACH);
+    sqt_distribution_drop(&set, &whole);
+    assert_int_equal(set.octaves, 0);
+    sqt_distribution_drop(&exact_set, &exact_one);
+    free(all);
+}
+
 static void
 merged(void **state)
 {
@@ -277,6 +310,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact),
         cmocka_unit_test(coarse),
+        cmocka_unit_test(octaves_have_a_bound),
         cmocka_unit_test(merged),
         cmocka_unit_test(zeros),
         cmocka_unit_test(a_long_trace_has_the_width_asked_for),

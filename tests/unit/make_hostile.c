@@ -2,8 +2,8 @@
  *
  * make_hostile.c - traces that nobody's Squid writes, made to exhaust whoever reads them.
  *
- *     make_hostile KIND BYTES FILE [SEED RECORDS]   writes a segment of about that many bytes (for `many` a stream of
- *                                                   segments)
+ *     make_hostile KIND BYTES FILE [SEED RECORDS]   writes a segment of about that many bytes (for `many` and `proxies` a
+ *                                                   stream of segments)
  *     make_hostile                                  lists the kinds
  *
  * Each kind is about one bound or one loop of the reader, the model or the figures.  Blocks are deflated as far as
@@ -171,6 +171,15 @@ crowd(struct maker *m)
         put(m, SQT_EV_CONN_CLOSE, i, 0, 0);
     }
     m->enough = 1;
+}
+
+/* Each request is in a minute of its own: more minutes than table finding_minutes has. */
+static void
+minutes(struct maker *m)
+{
+    m->enough = m->n >= 160000;
+    put(m, SQT_EV_XACT_BEGIN, 1, 0, 0);
+    end_request(m, 1, 2, 1);
 }
 
 /* Harmful characters in a tag, a cache_dir and a method. */
@@ -453,6 +462,35 @@ many(struct maker *m)
     m->first = 0;
 }
 
+/* Each is of another service, and asks servers of its own: what is kept for each proxy is kept for each of them. */
+static void
+proxies(struct maker *m)
+{
+    char text[1024], *p = text;
+    const uint64_t time = m->time;
+    memset(&m->who, 0, sizeof(m->who));
+    make_identity(&m->who, (unsigned)m->n, 0);
+    memcpy(m->who.ring_id, &m->n, sizeof(m->n));
+    snprintf(m->who.service, sizeof(m->who.service), "service%u", (unsigned)m->n);
+    make_header(&m->bytes, &m->who, 0);
+    p += sprintf(p, "def\t2\t2\tTCP_MISS\ndef\t3\t1\tGET\n");
+    for (unsigned i = 0; i < 8; ++i)
+        p += sprintf(p, "def\t12\t%u\ts%u\n", i, i);
+    make_text(&m->bytes, text);
+    for (unsigned i = 0; i < 64; ++i) {
+        put(m, SQT_EV_XACT_BEGIN, i + 1, 0, 0);
+        put(m, SQT_EV_FORWARD_BEGIN, i + 1, 0, 0);
+        put(m, SQT_EV_CONNECT_BEGIN, i + 1, i + 1, 0);
+        put_part(m, SQT_EV_PART_SERVER, 0, 0, i % 8);
+        put(m, SQT_EV_CONNECT_END, i + 1, i + 1, 0);
+        put(m, SQT_EV_FORWARD_END, i + 1, 0, 1);
+        end_request(m, i + 1, 2, i * 1024);
+    }
+    flush(m);
+    m->time = time + 1;
+    m->first = 0;
+}
+
 static void
 headers(struct maker *m)
 {
@@ -481,6 +519,7 @@ static const struct kind {
     {"parsed", parsed, 1},
     {"interim", interim, 30},
     {"crowd", crowd, 300},
+    {"minutes", minutes, 60 * SECOND},
     {"texts", texts_of_all_kinds, 300},
     {"clients", clients, 1},
     {"attempts", attempts, 1},
@@ -515,6 +554,7 @@ static const struct kind {
     {"crumbs", crumbs, 0},
     {"bare-magics", bare_magics, 0},
     {"many", many, UINT64_MAX},
+    {"proxies", proxies, UINT64_MAX},
     {"headers", headers, UINT64_MAX},
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))

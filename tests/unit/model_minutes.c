@@ -179,19 +179,21 @@ static void
 a_ledger_of_many(void **state)
 {
     (void)state;
-    struct sqt_ledger l;
+    struct sqt_ledger_bound bound = {.places = 1000, .sums = 2000};
+    struct sqt_ledger *const l = sqt_ledger_new(&bound);
     uint32_t accounts[3] = {0, 0, 0};
     size_t count;
-    memset(&l, 0, sizeof(l));
     for (unsigned i = 0; i < 30000; ++i) {
-        sqt_ledger_request(&l, &script.origins[i % 2], i, (int64_t)(i / 3) * SECOND, 5, i % 10 == 0);
-        sqt_ledger_add(&l, &accounts[i % 3], i);
+        sqt_ledger_request(l, &script.origins[i % 2], i, (int64_t)(i / 3) * SECOND, 5, i % 10 == 0);
+        sqt_ledger_add(l, &accounts[i % 3], i);
     }
-    assert_int_equal(l.place_count, 2 * 167); /* 10,000 s */
-    sqt_ledger_sort(&l);
+    assert_int_equal(l->place_count, 2 * 167); /* 10,000 s */
+    assert_int_equal(bound.places, 1000 - l->place_count);
+    assert_int_equal(bound.sums, 2000 - l->used);
+    sqt_ledger_sort(l);
     uint64_t requests = 0, failures = 0, ns = 0;
     for (unsigned a = 0; a < 3; ++a) {
-        const struct sqt_ledger_sum *const sums = sqt_ledger_of(&l, accounts[a], &count);
+        const struct sqt_ledger_sum *const sums = sqt_ledger_of(l, accounts[a], &count);
         for (size_t i = 0; i < count; ++i) {
             requests += sums[i].requests;
             failures += sums[i].failures;
@@ -201,12 +203,32 @@ a_ledger_of_many(void **state)
     assert_int_equal(requests, 30000);
     assert_int_equal(failures, 3000);
     assert_int_equal(ns, UINT64_C(29999) * 30000 / 2);
-    assert_int_equal(l.places[0].first, 0);
-    assert_null(sqt_ledger_of(&l, 0, &count));
-    assert_null(sqt_ledger_of(&l, 4, &count));
-    free(l.places);
-    free(l.chains);
-    free(l.sums);
+    assert_int_equal(l->places[0].first, 0);
+    assert_null(sqt_ledger_of(l, 0, &count));
+    assert_null(sqt_ledger_of(l, 4, &count));
+    sqt_ledger_free(l);
+}
+
+/* Two ledgers share a bound: what finds no room is left out, and counted. */
+static void
+a_bound_of_ledgers(void **state)
+{
+    (void)state;
+    struct sqt_ledger_bound bound = {.places = 10, .sums = 6};
+    struct sqt_ledger *const ledgers[2] = {sqt_ledger_new(&bound), sqt_ledger_new(&bound)};
+    uint32_t accounts[2] = {0, 0};
+    for (unsigned i = 0; i < 40; ++i) {
+        struct sqt_ledger *const l = ledgers[i % 2];
+        assert_int_equal(sqt_ledger_request(l, &script.origins[0], i, i % 20 * MINUTE, 5, 0), i % 20 < 10);
+        sqt_ledger_add(l, &accounts[i % 2], 3);
+    }
+    assert_int_equal(ledgers[0]->place_count + ledgers[1]->place_count, 10);
+    assert_int_equal(ledgers[0]->used + ledgers[1]->used, 6);
+    assert_int_equal(bound.places + bound.sums, 0);
+    assert_int_equal(bound.requests, 20);
+    assert_int_equal(bound.parts, 8); /* of the minutes that have a place, in both rounds */
+    sqt_ledger_free(ledgers[0]);
+    sqt_ledger_free(ledgers[1]);
 }
 
 int
@@ -217,6 +239,7 @@ main(void)
         cmocka_unit_test_setup_teardown(failures_where_they_were, minutes_begin, script_end),
         cmocka_unit_test_setup_teardown(what_is_new, minutes_begin, script_end),
         cmocka_unit_test_setup_teardown(a_ledger_of_many, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(a_bound_of_ledgers, script_begin, script_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

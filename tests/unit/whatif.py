@@ -6,6 +6,7 @@ A trace and logs in which Squid's memory cache is plain LRU are compared to the 
 shares nothing with sqtrace-dump but the rules of Squid.
 """
 import collections
+import glob
 import hashlib
 import heapq
 import os
@@ -141,6 +142,13 @@ def served(folder):
     check(all(abs(float(r["calibration_pct"])) < 5 for r in found), "today's waits are those that were measured", *found)
     found = rows("--whatif=max-conn=3", path, conf(folder, "icap_service scanner reqmod_precache icap://192.0.2.1/x max-conn=7 bypass=on"))
     check([(r["value"], r["now_value"]) for r in found] == [("3", "7"), ("7", "7")], "max-conn of a squid.conf", *found)
+
+
+def proxies(folder):
+    """Three hosts whose processes have the same number: none is another one started again."""
+    found = of(rows(*glob.glob(os.path.join(folder, "t", "sizes", "proxy-[12]*", "*.sqt"))), "cache_mem")
+    check(found and all(r["bound"] == "refused" and "or proxies, each with a cache of its own" in r["method"] for r in found),
+          "several proxies have no cache together", *found)
 
 
 def variants(folder):
@@ -447,6 +455,7 @@ def main():
         subprocess.run([os.path.join(TOOLS, "tests/unit/figure_traces"), os.path.join(folder, "t")], check=True, timeout=60)
         trace(folder)
         variants(folder)
+        proxies(folder)
         served(folder)
         kept(folder)
         slow_log(folder)

@@ -27,11 +27,15 @@ parquet_row(void *context, const union sqt_cell *row)
     return sqt_parquet_row(t->files, t->job->source.origin, wider);
 }
 
-/* A file of Parquet has no lines for them; bounds are told on the standard error, too. */
+/* A file of Parquet has no lines for them; that a bound was met is a warning. */
 static void
 parquet_note(void *context, const char *key, const char *text)
 {
-    (void)context, (void)key, (void)text;
+    const struct dump_parquet_table *const t = context;
+    char warning[512];
+    snprintf(warning, sizeof(warning), "%s: %s", t->job->table->name, text);
+    if (strcmp(key, "bound") == 0)
+        dump_report(t->dump, SQT_WARNING, warning);
 }
 
 struct sqt_job *

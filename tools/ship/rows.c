@@ -212,11 +212,13 @@ rows_made_of(const struct sqt_job *job)
     return NULL;
 }
 
-/* A file of Parquet has no lines for them. */
+/* A file of Parquet has no lines for them; that a bound was met is a warning. */
 static void
 rows_note(void *context, const char *key, const char *text)
 {
-    (void)context, (void)key, (void)text;
+    const struct ship_table *const t = context;
+    if (strcmp(key, "bound") == 0)
+        program_say(&t->ship->voice, "warning: %s: %s", t->job->table->name, text);
 }
 
 void

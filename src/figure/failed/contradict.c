@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "failures.h"
 #include "figure/finding/spell.h"
+#include "figure/stat/sparse.h"
 
 #define SERVERS 1024
 /* Objects that are known at a time: one takes the place of another. */
@@ -57,7 +58,7 @@ struct contradict_object {
 struct contradict {
     struct sqt_names servers;                        /* of struct contradict_server */
     struct contradict_server *numbered[SERVERS + 2]; /* by number */
-    struct contradict_object *objects;               /* NULL: none yet */
+    struct sqt_sparse objects;                       /* OBJECTS of struct contradict_object */
     uint64_t requests, refused;                      /* refused: by servers, with 4xx */
 };
 
@@ -89,9 +90,8 @@ contradict_of(struct contradict *c, const char *name)
 static void
 contradict_object(struct contradict *c, struct contradict_server *its, uint64_t key, int bad)
 {
-    if (!c->objects)
-        c->objects = sqt_zeroed(OBJECTS, sizeof(*c->objects));
-    struct contradict_object *const o = &c->objects[key % OBJECTS];
+    struct contradict_object *const o =
+        sqt_sparse_at(&c->objects, OBJECTS, sizeof(struct contradict_object), key % OBJECTS);
     const uint64_t bit = UINT64_C(1) << its->number % 64;
     if (o->object != key)
         *o = (struct contradict_object){.object = key};
@@ -276,7 +276,7 @@ contradict_end(void *state)
 {
     struct contradict *const c = state;
     sqt_names_free(&c->servers);
-    free(c->objects);
+    sqt_sparse_free(&c->objects);
 }
 
 const struct sqt_look sqt_look_contradict = {

@@ -15,7 +15,7 @@
 #define REQUESTS 32768
 #define NAMES 6
 
-struct connecting {
+struct sqt_connecting {
     const struct sqt_origin *origin; /* NULL: free */
     uint64_t xact;
     unsigned count;
@@ -25,22 +25,27 @@ struct connecting {
     } names[NAMES];
 };
 
-static struct connecting *
+struct sqt_connecting *
+sqt_connecting_new(void)
+{
+    return sqt_zeroed(REQUESTS, sizeof(struct sqt_connecting));
+}
+
+static struct sqt_connecting *
 connects_place(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t xact)
 {
     if (!f->connecting)
-        f->connecting = sqt_zeroed(REQUESTS, sizeof(struct connecting));
-    return &(
-        (struct connecting *)f->connecting)[(xact * UINT64_C(0x9e3779b97f4a7c15) ^ (uintptr_t)origin >> 4) % REQUESTS];
+        f->connecting = sqt_connecting_new();
+    return &f->connecting[(xact * UINT64_C(0x9e3779b97f4a7c15) ^ (uintptr_t)origin >> 4) % REQUESTS];
 }
 
 static void
 connects_add(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t xact, struct sqt_claim *claim,
              int64_t ns)
 {
-    struct connecting *const w = connects_place(f, origin, xact);
+    struct sqt_connecting *const w = connects_place(f, origin, xact);
     if (w->origin != origin || w->xact != xact)
-        *w = (struct connecting){.origin = origin, .xact = xact};
+        *w = (struct sqt_connecting){.origin = origin, .xact = xact};
     unsigned i = 0;
     while (i < w->count && w->names[i].claim != claim)
         ++i;
@@ -57,7 +62,7 @@ connects_add(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t x
 static struct sqt_claim *
 connects_last(struct sqt_findings *f, const struct sqt_attempt *attempt)
 {
-    const struct connecting *const w = connects_place(f, attempt->origin, attempt->xact);
+    const struct sqt_connecting *const w = connects_place(f, attempt->origin, attempt->xact);
     return w->origin == attempt->origin && w->xact == attempt->xact && w->count ? w->names[w->count - 1].claim : NULL;
 }
 
@@ -89,7 +94,7 @@ connects_held(const struct sqt_xact *xact)
 void
 sqt_findings_connected(struct sqt_findings *f, const struct sqt_xact *xact, int64_t total)
 {
-    struct connecting *const w = connects_place(f, xact->origin, xact->id);
+    struct sqt_connecting *const w = connects_place(f, xact->origin, xact->id);
     if (w->origin != xact->origin || w->xact != xact->id)
         return;
     uint64_t held = connects_held(xact);

@@ -185,7 +185,7 @@ is_explained(const struct sqt_findings *f, const struct episode *e)
 static void
 episodes_try(struct sqt_findings *f, unsigned rule, struct sqt_subject *subject)
 {
-    struct episode e = {.finding = {&sqt_finding_rules[rule], subject, &subject->claims[f->first[rule]]}};
+    struct episode e = {.finding = {&sqt_finding_rules[rule], subject, sqt_finding_claim_of(f, subject, rule)}};
     const struct sqt_finding_rule *const r = e.finding.rule;
     if (!e.finding.claim->series || !subject->series || !r->part || f->episode_count == SQT_FINDING_MOST ||
         is_claimed(f, &e.finding) || !sqt_finding_in_part(f, &e.finding))

@@ -15,6 +15,7 @@
 #include "figure/port/ports.h"
 #include "figure/stat/mix.h"
 #include "figure/stat/names.h"
+#include "figure/stat/sparse.h"
 #include "findings.h"
 #include "figure/stat/ledger.h"
 #include "look.h"
@@ -43,7 +44,7 @@ struct sqt_claim {
 /* A host's name of more letters is cut. */
 #define SQT_FINDING_HOST 128
 
-/* Whose time is claimed. */
+/* Whose time is claimed.  Its claims, of the rules that are about such subjects, stand behind it: sqt_finding_claim_of(). */
 struct sqt_subject {
     struct sqt_name_entry named;
     uint32_t dir;                 /* of a cache_dir */
@@ -65,13 +66,12 @@ struct sqt_subject {
     uint64_t syns;             /* connections that took as long as a SYN that is sent again */
     uint64_t late[2], between; /* first bytes and replies as late as a packet that is sent again; half as late */
     uint64_t connections, drops, backlog, descriptors;
-    int64_t kid;                           /* of a worker, as the next */
-    double busy;                           /* how much of the time its event loop works, in % */
-    char host[SQT_FINDING_HOST];           /* in URLs of a server's requests; "": no log says it */
-    int hosts;                             /* 2: there are several */
-    uint32_t series;                       /* of its requests in sqt_findings.when; 0: none yet */
-    uint32_t account;                      /* of them in sqt_findings.ledger; 0: none yet */
-    struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
+    int64_t kid;                 /* of a worker, as the next */
+    double busy;                 /* how much of the time its event loop works, in % */
+    char host[SQT_FINDING_HOST]; /* in URLs of a server's requests; "": no log says it */
+    int hosts;                   /* 2: there are several */
+    uint32_t series;             /* of its requests in sqt_findings.when; 0: none yet */
+    uint32_t account;            /* of them in sqt_findings.ledger; 0: none yet */
 };
 
 struct sqt_finding {
@@ -92,14 +92,17 @@ struct sqt_findings {
     unsigned char stage_of[SQT_CELLS(requests)]; /* of a column, and 1; 0: it has none */
     struct sqt_names names[SQT_FINDING_BYS], ports;
     struct sqt_subject all, *name_server;        /* name_server: the last that a request waited for; NULL: none */
+    struct sqt_claim of_all[SQT_FINDINGS];       /* the claims of `all` */
     const struct sqt_origin *name_server_origin; /* and in which process; only compared */
     struct sqt_distribution totals;
     uint64_t total_ns;
     uint64_t plain[SQT_FINDINGS];      /* of it, in the stages of rules BY ALL, also while the event loop was held */
     uint64_t slow_ns;                  /* of it, beyond what the bytes of the replies need at SQT_FINDING_RATE */
-    uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
-    void *connecting;                  /* findings-connects.c */
+    struct sqt_sparse asked;           /* SQT_FINDING_ASKED numbers of objects that were asked for, by their hashes */
+    struct sqt_connecting *connecting; /* requests that connect; several proxies may share one */
     unsigned first[SQT_FINDINGS];      /* the first rule of the same subjects and stages */
+    unsigned claim[SQT_FINDINGS];      /* where a subject has the claim of that rule */
+    unsigned claims[SQT_FINDING_BYS];  /* how many claims a subject of that kind has */
     unsigned firsts[SQT_FINDINGS];     /* rules that are the first of theirs, but connect_server */
     unsigned first_count;
     uint64_t stages; /* columns of all rules */
@@ -158,7 +161,9 @@ void sqt_findings_subjects(struct sqt_findings *findings, const struct sqt_xact 
                            struct sqt_subject *subjects[SQT_FINDING_BYS]);
 struct sqt_subject *sqt_findings_worker(struct sqt_findings *findings, const struct sqt_identity *identity);
 
-/* findings-connects.c: keeps what a request waits for while it connects, until it ends; then claims it. */
+/* findings-connects.c: keeps what a request waits for while it connects, until it ends; then claims it.  Who makes findings of
+ * several proxies frees them and what they share together. */
+struct sqt_connecting *sqt_connecting_new(void);
 void sqt_findings_connection(struct sqt_findings *findings, const struct sqt_attempt *attempt);
 /* total: of the request; below 0: it does not count. */
 void sqt_findings_connected(struct sqt_findings *findings, const struct sqt_xact *xact, int64_t total);

@@ -238,7 +238,7 @@ findings_add_servers(struct sqt_findings *f, const struct sqt_finding *x, struct
     for (struct sqt_name_entry *named = f->names[SQT_FINDING_SERVER].first; named; named = named->next) {
         struct sqt_subject *const server = (struct sqt_subject *)named;
         const struct sqt_when_sum sum =
-            findings_server_sum(f, &server->claims[f->first[SQT_FINDING_NUMBER_only_server]], told);
+            findings_server_sum(f, sqt_finding_claim_of(f, server, SQT_FINDING_NUMBER_only_server), told);
         asked += sum.count > 0;
         slow += sum.count && sum.ns >= (uint64_t)x->rule->each * sum.count;
     }

@@ -150,9 +150,9 @@ is_lossy(struct sqt_subject *subject, uint64_t each)
 
 /* Whether Squid put off accepts in most of the time before them. */
 static int
-is_put_off(const struct sqt_findings *f, const struct sqt_subject *subject)
+is_put_off(struct sqt_findings *f, struct sqt_subject *subject)
 {
-    const uint64_t ns = subject->claims[f->first[SQT_FINDING_NUMBER_descriptors]].ns;
+    const uint64_t ns = sqt_finding_claim_of(f, subject, SQT_FINDING_NUMBER_descriptors)->ns;
     return ns && subject->put_off >= ns / 2;
 }
 
@@ -282,7 +282,7 @@ sqt_finding_is_told(const struct sqt_findings *f, const struct sqt_finding_rule 
 static void
 findings_try(struct sqt_findings *f, unsigned rule, struct sqt_subject *subject, double least)
 {
-    const struct sqt_finding x = {&sqt_finding_rules[rule], subject, &subject->claims[f->first[rule]]};
+    const struct sqt_finding x = {&sqt_finding_rules[rule], subject, sqt_finding_claim_of(f, subject, rule)};
     if (x.rule->when == SQT_FINDING_DROPS)
         x.claim->ns = sqt_finding_dropped(subject);
     if (f->count < SQT_FINDING_MOST && !sqt_finding_is_told(f, x.rule, subject) &&

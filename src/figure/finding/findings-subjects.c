@@ -52,7 +52,7 @@ findings_place(struct sqt_findings *f, const struct sqt_xact *xact, const union 
 static int
 findings_again(struct sqt_findings *f, uint64_t object)
 {
-    uint64_t *const asked = &f->asked[object % SQT_FINDING_ASKED];
+    uint64_t *const asked = sqt_sparse_at(&f->asked, SQT_FINDING_ASKED, sizeof(*asked), object % SQT_FINDING_ASKED);
     const int again = object && *asked == object;
     *asked = object;
     return again;

@@ -21,6 +21,8 @@
 
 /* Values kept before they become histograms: 16 MiB. */
 #define BUDGET ((size_t)2 << 20)
+/* Octaves of these: 24 MiB. */
+#define OCTAVES 12288
 /* Names of their own; all others are one server, or one cache_dir. */
 #define SERVERS 1024
 #define PLACES 64
@@ -33,6 +35,13 @@
 #define SECOND INT64_C(1000000000)
 /* A claim of less is not felt: when it was is not kept.  ns */
 #define FELT INT64_C(500000)
+
+static const unsigned findings_most[SQT_FINDING_BYS] = {
+    [SQT_FINDING_SERVER] = SERVERS,    [SQT_FINDING_PLACE] = PLACES,       [SQT_FINDING_REASON] = REASONS,
+    [SQT_FINDING_LEADER] = SERVERS,    [SQT_FINDING_POOL] = POOLS,         [SQT_FINDING_FAILED] = SERVERS,
+    [SQT_FINDING_NEIGHBOR] = SERVERS,  [SQT_FINDING_LISTENER] = LISTENERS, [SQT_FINDING_WORKER] = SQT_FINDING_KIDS,
+    [SQT_FINDING_HELPER] = WAITED,     [SQT_FINDING_REWRITER] = WAITED,    [SQT_FINDING_ADAPTER] = WAITED,
+    [SQT_FINDING_NAME_SERVER] = WAITED};
 
 static unsigned
 findings_first(unsigned rule)
@@ -145,23 +154,19 @@ findings_start(struct sqt_job *job)
 {
     struct sqt_findings *const f = sqt_zeroed(1, sizeof(*f));
     f->set.budget = BUDGET;
+    f->set.octaves_most = OCTAVES;
     f->when.most = WINDOWS;
     f->series = f->all.series = SQT_SERIES_ALL;
-    f->names[SQT_FINDING_SERVER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
-    f->names[SQT_FINDING_PLACE] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = PLACES};
-    f->names[SQT_FINDING_REASON] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = REASONS};
-    f->names[SQT_FINDING_LEADER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
-    f->names[SQT_FINDING_POOL] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = POOLS};
-    f->names[SQT_FINDING_FAILED] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
-    f->names[SQT_FINDING_NEIGHBOR] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
-    f->names[SQT_FINDING_LISTENER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = LISTENERS};
-    f->names[SQT_FINDING_WORKER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SQT_FINDING_KIDS};
     sqt_ports_init(&f->ports);
     sqt_holders_init(&f->holders);
-    for (unsigned by = SQT_FINDING_HELPER; by < SQT_FINDING_HELPER + SQT_NAMED_STAGES; ++by)
-        f->names[by] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = WAITED};
-    for (unsigned i = 0; i < SQT_FINDINGS; ++i)
+    for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         f->first[i] = findings_first(i);
+        f->claim[i] = f->first[i] == i ? f->claims[sqt_finding_rules[i].by]++ : f->claim[f->first[i]];
+    }
+    for (unsigned by = 0; by < SQT_FINDING_BYS; ++by) {
+        const size_t size = sizeof(struct sqt_subject) + f->claims[by] * sizeof(struct sqt_claim);
+        f->names[by] = (struct sqt_names){.size = size, .most = findings_most[by]};
+    }
     for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         f->stages |= sqt_finding_rules[i].stages;
         if (f->first[i] == i && i != SQT_FINDING_NUMBER_connect_server)
@@ -209,7 +214,8 @@ findings_ns(const struct sqt_findings *f, uint64_t stages, const union sqt_cell 
 struct sqt_claim *
 sqt_finding_claim_of(struct sqt_findings *f, struct sqt_subject *subject, unsigned rule)
 {
-    return &subject->claims[f->first[rule]];
+    struct sqt_claim *const claims = subject == &f->all ? f->of_all : (struct sqt_claim *)(void *)(subject + 1);
+    return &claims[f->claim[rule]];
 }
 
 void
@@ -440,13 +446,14 @@ findings_request(void *context, const struct sqt_xact *xact)
         struct sqt_subject *const subject = subjects[sqt_finding_rules[i].by];
         if (!subject)
             continue;
-        subject->claims[i].count += (stages & found.with) != 0;
+        struct sqt_claim *const claim = sqt_finding_claim_of(f, subject, i);
+        claim->count += (stages & found.with) != 0;
         if (subject == &f->all && stages & found.above)
             f->plain[i] += (uint64_t)sqt_row_sum(row, stages);
         if (i == SQT_FINDING_NUMBER_lost_packets)
-            sqt_finding_claim(f, &subject->claims[i], findings_lost(f, row), total);
+            sqt_finding_claim(f, claim, findings_lost(f, row), total);
         else if (stages & found.above)
-            findings_claim(f, &subject->claims[i], stages, findings_ns(f, stages, row, xact), row, xact);
+            findings_claim(f, claim, stages, findings_ns(f, stages, row, xact), row, xact);
     }
     sqt_findings_connected(f, xact, total);
 }
@@ -547,13 +554,13 @@ findings_loop_sample(void *context, const struct sqt_loop_sample_row *sample)
 }
 
 static void
-findings_drop(struct sqt_findings *f, struct sqt_subject *subject)
+findings_drop(struct sqt_findings *f, struct sqt_subject *subject, struct sqt_claim *claims, unsigned count)
 {
     sqt_distribution_drop(&f->set, &subject->waits);
     sqt_distribution_drop(&f->set, &subject->connects);
-    for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
-        sqt_distribution_drop(&f->set, &subject->claims[i].totals);
-        sqt_distribution_drop(&f->set, &subject->claims[i].rests);
+    for (unsigned i = 0; i < count; ++i) {
+        sqt_distribution_drop(&f->set, &claims[i].totals);
+        sqt_distribution_drop(&f->set, &claims[i].rests);
     }
 }
 
@@ -562,18 +569,19 @@ findings_free(struct sqt_findings *f)
 {
     for (unsigned by = SQT_FINDING_SERVER; by < SQT_FINDING_BYS; ++by) {
         for (struct sqt_name_entry *named = f->names[by].first; named; named = named->next)
-            findings_drop(f, (struct sqt_subject *)named);
+            findings_drop(f, (struct sqt_subject *)named, (void *)((struct sqt_subject *)named + 1), f->claims[by]);
         sqt_names_free(&f->names[by]);
     }
     sqt_names_free(&f->ports);
     sqt_holders_free(&f->holders);
-    findings_drop(f, &f->all);
+    findings_drop(f, &f->all, f->of_all, f->claims[SQT_FINDING_ALL]);
     findings_stop_looking(f);
     sqt_tolds_free(&f->tolds);
     sqt_when_free(&f->when);
     sqt_ledger_free(f->ledger);
     sqt_distribution_drop(&f->set, &f->totals);
     free(f->connecting);
+    sqt_sparse_free(&f->asked);
     free(f);
 }
 
@@ -592,9 +600,12 @@ static void
 findings_finish(struct sqt_job *job)
 {
     struct sqt_findings *const f = job->state;
-    job->note(job->context, "percentiles",
-              f->set.coarse ? "costs are differences of percentiles that are at most 0.2 % off (log-linear histogram)"
-                            : "exact");
+    char text[128] = "exact";
+    if (f->set.coarse)
+        snprintf(text, sizeof(text),
+                 "costs are differences of percentiles that are at most %.1f %% off (log-linear histogram)",
+                 0.2 * (1 << f->set.halvings));
+    job->note(job->context, "percentiles", text);
     sqt_findings_conclude(job);
     sqt_tolds_rows(&f->tolds, job);
     findings_free(f);

@@ -5,6 +5,9 @@
  * Findings are those of a proxy: of all processes with the same host and service, and of all that is read of them.  The ledger of
  * requests says how each is divided over minutes and processes, so that the rows of a finding add up to its row in table
  * `findings`, to the nanosecond.
+ *
+ * What is kept of a proxy takes some megabytes, so only as many proxies have rows as fit into ROOM.  When they do not fit any
+ * more, the last one that came is forgotten.
  */
 #define _GNU_SOURCE /* qsort_r */
 #include "minutes.h"
@@ -18,16 +21,29 @@
 
 /* Proxies that are told apart; all others are one. */
 #define PROXIES 256
+/* Bytes of all proxies together, unless one alone takes more: findings of one have bounds of their own. */
+#define ROOM ((size_t)40 << 20)
+/* Of all ledgers together: minutes of processes, 91 days of one, and minutes in which an account has something. */
+#define PLACES ((size_t)1 << 17)
+#define SUMS ((size_t)1 << 19)
+/* Parts of findings of a proxy: 32 bytes each. */
+#define SHARES ((size_t)1 << 19)
 
 /* A proxy. */
 struct minutes_proxy {
     struct sqt_name_entry named; /* host, a line feed, service */
     struct sqt_job job;          /* of table findings */
+    size_t bytes;                /* that it takes */
+    int refused;                 /* it has no rows */
 };
 
 struct minutes {
     struct sqt_names proxies;
-    int later; /* what began the trace does not count: it was handed out before */
+    struct sqt_connecting *connecting; /* of all proxies */
+    size_t bytes;                      /* that the proxies take */
+    struct sqt_ledger_bound bound;
+    uint64_t refused, shares; /* proxies that have no rows; parts of findings that were left out */
+    int later;                /* what began the trace does not count: it was handed out before */
 };
 
 /* ---- proxies ---- */
@@ -46,8 +62,11 @@ minutes_no_note(void *context, const char *key, const char *text)
 }
 
 static void
-minutes_begin(struct minutes_proxy *proxy, const struct sqt_job *job)
+minutes_begin(struct minutes *m, struct minutes_proxy *proxy, const struct sqt_job *job)
 {
+    if (!m->connecting)
+        m->connecting = sqt_connecting_new();
+    const size_t taken = sqt_memory_taken();
     proxy->job = (struct sqt_job){.table = &sqt_tables[SQT_TABLE_findings],
                                   .where = job->where,
                                   .since = job->since,
@@ -56,12 +75,42 @@ minutes_begin(struct minutes_proxy *proxy, const struct sqt_job *job)
                                   .row = minutes_no_row,
                                   .note = minutes_no_note};
     sqt_family_findings.start(&proxy->job);
-    ((struct sqt_findings *)proxy->job.state)->ledger = sqt_zeroed(1, sizeof(struct sqt_ledger));
+    struct sqt_findings *const f = proxy->job.state;
+    f->ledger = sqt_ledger_new(&m->bound);
+    f->connecting = m->connecting;
+    proxy->bytes = sqt_memory_taken() - taken;
+    m->bytes += proxy->bytes;
 }
 
-/* The job that a thing of that process counts for, which ended then; NULL: it does not count. */
-static struct sqt_job *
-minutes_job(struct sqt_job *job, const struct sqt_origin *origin, int64_t end)
+static void
+minutes_drop(struct minutes *m, struct minutes_proxy *proxy)
+{
+    struct sqt_findings *const f = proxy->job.state;
+    f->connecting = NULL;
+    m->bound.places += f->ledger->place_count;
+    m->bound.sums += f->ledger->used;
+    m->bytes -= proxy->bytes;
+    sqt_findings_drop(&proxy->job);
+    proxy->job.state = NULL;
+}
+
+/* The proxies that came last go, until the others fit; the first one stays. */
+static void
+minutes_fit(struct minutes *m)
+{
+    struct sqt_name_entry *named = m->proxies.first; /* the last that came */
+    for (; m->bytes > ROOM && named->next; named = named->next) {
+        struct minutes_proxy *const proxy = (struct minutes_proxy *)named;
+        m->refused += !proxy->refused;
+        proxy->refused = 1;
+        if (proxy->job.state)
+            minutes_drop(m, proxy);
+    }
+}
+
+/* The proxy that a thing of that process counts for, which ended then; NULL: it does not count. */
+static struct minutes_proxy *
+minutes_proxy(struct sqt_job *job, const struct sqt_origin *origin, int64_t end)
 {
     struct minutes *const m = job->state;
     char name[512];
@@ -73,12 +122,25 @@ minutes_job(struct sqt_job *job, const struct sqt_origin *origin, int64_t end)
     snprintf(name, sizeof(name), "%s\n%.*s", host ? host : "", (int)sizeof(origin->identity.service),
              origin->identity.service);
     struct minutes_proxy *const proxy = sqt_names_get(&m->proxies, name);
+    if (proxy->refused)
+        return NULL;
     if (!proxy->job.state)
-        minutes_begin(proxy, job);
+        minutes_begin(m, proxy, job);
     proxy->job.length = end > proxy->job.length ? end : proxy->job.length;
     proxy->job.source = job->source;
     proxy->job.fact = job->fact;
-    return &proxy->job;
+    return proxy;
+}
+
+/* The proxy got a thing, before which so many bytes were taken. */
+static void
+minutes_took(struct minutes *m, struct minutes_proxy *proxy, size_t taken)
+{
+    const size_t bytes = sqt_memory_taken() - taken;
+    proxy->bytes += bytes;
+    m->bytes += bytes;
+    if (m->bytes > ROOM)
+        minutes_fit(m);
 }
 
 /* ---- what the model says ---- */
@@ -86,9 +148,12 @@ minutes_job(struct sqt_job *job, const struct sqt_origin *origin, int64_t end)
 #define TELL(name, type, of, at) \
     static void minutes_##name(void *context, type *thing) \
     { \
-        struct sqt_job *const job = minutes_job(context, (of), (at)); \
-        if (job && sqt_family_findings.consumer.name) \
-            sqt_family_findings.consumer.name(job, thing); \
+        struct minutes_proxy *const proxy = minutes_proxy(context, (of), (at)); \
+        const size_t taken = sqt_memory_taken(); \
+        if (!proxy || !sqt_family_findings.consumer.name) \
+            return; \
+        sqt_family_findings.consumer.name(&proxy->job, thing); \
+        minutes_took(((struct sqt_job *)context)->state, proxy, taken); \
     }
 TELL(connection, const struct sqt_attempt, thing->origin, thing->end)
 TELL(wait, const struct sqt_wait, thing->origin, thing->end)
@@ -109,39 +174,48 @@ TELL(loop_sample, const struct sqt_loop_sample_row, thing->origin, thing->until)
 static void
 minutes_request(void *context, const struct sqt_xact *xact)
 {
-    struct sqt_job *const job = minutes_job(context, xact->origin, xact->end);
-    if (!job)
+    struct minutes_proxy *const proxy = minutes_proxy(context, xact->origin, xact->end);
+    const size_t taken = sqt_memory_taken();
+    if (!proxy)
         return;
     if (xact->begin != SQT_MISSING)
-        job->from = xact->begin < job->from ? xact->begin : job->from;
-    sqt_family_findings.consumer.request(job, xact);
+        proxy->job.from = xact->begin < proxy->job.from ? xact->begin : proxy->job.from;
+    sqt_family_findings.consumer.request(&proxy->job, xact);
+    minutes_took(((struct sqt_job *)context)->state, proxy, taken);
 }
 
 static void
 minutes_open_loop(struct sqt_job *job, const struct sqt_open_loop *loop, const struct sqt_now *now)
 {
-    struct sqt_job *const proxy = minutes_job(job, loop->origin, now->ns);
-    if (proxy)
-        sqt_family_findings.open_loop(proxy, loop, now);
+    struct minutes_proxy *const proxy = minutes_proxy(job, loop->origin, now->ns);
+    const size_t taken = sqt_memory_taken();
+    if (!proxy)
+        return;
+    sqt_family_findings.open_loop(&proxy->job, loop, now);
+    minutes_took(job->state, proxy, taken);
 }
 
 /* ---- how a finding is divided ---- */
 
 /* What of it is of one minute of a process. */
 struct minutes_share {
-    const struct sqt_told *told;
-    uint32_t place, rank;
+    uint32_t place, rank; /* rank: of the finding */
     uint64_t requests, failures, waiting;
 };
 
 struct minutes_shares {
     struct minutes_share *of;
     size_t count, room;
+    uint64_t left_out;
 };
 
 static void
 minutes_keep(struct minutes_shares *shares, const struct minutes_share *share)
 {
+    if (shares->count == SHARES) {
+        ++shares->left_out;
+        return;
+    }
     if (shares->count == shares->room) {
         shares->room = shares->room ? 2 * shares->room : 256;
         shares->of = sqt_resized(shares->of, shares->room * sizeof(*shares->of));
@@ -248,10 +322,7 @@ minutes_divide(struct minutes_shares *shares, const struct minutes_weights *w, c
     struct minutes_whole waiting = minutes_whole(w, told->waiting, &by[2]);
     for (size_t i = 0; i < w->count; ++i) {
         const struct sqt_ledger_sum *const sum = &w->sums[i];
-        const struct minutes_share share = {told,
-                                            sum->place,
-                                            rank,
-                                            minutes_part(&requests, minutes_weight(sum, by[0])),
+        const struct minutes_share share = {sum->place, rank, minutes_part(&requests, minutes_weight(sum, by[0])),
                                             minutes_part(&failures, minutes_weight(sum, by[1])),
                                             minutes_part(&waiting, minutes_weight(sum, by[2]))};
         if (share.requests | share.failures | share.waiting)
@@ -271,7 +342,7 @@ static struct minutes_shares
 minutes_shares(struct sqt_findings *f)
 {
     const struct sqt_ledger *const l = f->ledger;
-    struct minutes_shares shares = {NULL, 0, 0};
+    struct minutes_shares shares = {NULL, 0, 0, 0};
     struct sqt_ledger_sum *const all = sqt_zeroed(2 * l->place_count + 1, sizeof(*all));
     struct minutes_weights w = {all + l->place_count, 0};
     for (size_t i = 0; i < l->place_count; ++i) {
@@ -292,11 +363,10 @@ minutes_shares(struct sqt_findings *f)
 #define CELL(name) row[SQT_CELL(finding_minutes, name)]
 
 static void
-minutes_row(struct sqt_job *job, const struct sqt_ledger_place *place, const struct minutes_share *share,
-            uint64_t index)
+minutes_row(struct sqt_job *job, const struct sqt_ledger_place *place, const struct sqt_told *told,
+            const struct minutes_share *share, uint64_t index)
 {
     union sqt_cell row[SQT_CELLS(finding_minutes)];
-    const struct sqt_told *const told = share->told;
     const uint64_t record = told ? place->last : place->first;
     job->source = (struct sqt_row_source){place->origin, record, record == UINT64_MAX ? 0 : index, 0};
     CELL(time_s).number = place->minute;
@@ -338,8 +408,9 @@ minutes_compare(const void *a, const void *b, void *ledger)
 }
 
 static void
-minutes_rows(struct sqt_job *job, struct sqt_ledger *l, const struct minutes_shares *shares)
+minutes_rows(struct sqt_job *job, const struct sqt_findings *f, const struct minutes_shares *shares)
 {
+    struct sqt_ledger *const l = f->ledger;
     uint32_t *const places = sqt_zeroed(l->place_count + 1, sizeof(*places));
     uint64_t index = 0; /* of a row among those of its process */
     size_t at = 0;
@@ -349,27 +420,29 @@ minutes_rows(struct sqt_job *job, struct sqt_ledger *l, const struct minutes_sha
         qsort_r(places, l->place_count, sizeof(*places), minutes_compare, l);
     for (size_t i = 0; i < l->place_count; ++i) {
         const struct sqt_ledger_place *const place = &l->places[places[i]];
-        const struct minutes_share all = {NULL, places[i], 0, place->all.requests, place->all.failures, place->all.ns};
+        const struct minutes_share all = {places[i], 0, place->all.requests, place->all.failures, place->all.ns};
         index = i && l->places[places[i - 1]].origin == place->origin ? index : 0;
-        minutes_row(job, place, &all, 0);
+        minutes_row(job, place, NULL, &all, 0);
         for (; at < shares->count && shares->of[at].place == places[i]; ++at)
-            minutes_row(job, place, &shares->of[at], ++index);
+            minutes_row(job, place, f->tolds.told[shares->of[at].rank], &shares->of[at], ++index);
     }
     free(places);
 }
 
 static void
-minutes_conclude(struct sqt_job *job, struct minutes_proxy *proxy, int later)
+minutes_conclude(struct sqt_job *job, struct minutes_proxy *proxy)
 {
+    struct minutes *const m = job->state;
     struct sqt_findings *const f = proxy->job.state;
-    if (!later || proxy->job.from == INT64_MAX)
+    if (!m->later || proxy->job.from == INT64_MAX)
         proxy->job.from = 0;
     sqt_findings_conclude(&proxy->job);
     sqt_ledger_sort(f->ledger);
     const struct minutes_shares shares = minutes_shares(f);
     if (shares.count)
         qsort_r(shares.of, shares.count, sizeof(*shares.of), minutes_compare_shares, f->ledger);
-    minutes_rows(job, f->ledger, &shares);
+    minutes_rows(job, f, &shares);
+    m->shares += shares.left_out;
     free(shares.of);
 }
 
@@ -377,9 +450,23 @@ static void
 minutes_forget(struct minutes *m)
 {
     for (struct sqt_name_entry *named = m->proxies.first; named; named = named->next)
-        sqt_findings_drop(&((struct minutes_proxy *)named)->job);
+        if (((struct minutes_proxy *)named)->job.state)
+            minutes_drop(m, (struct minutes_proxy *)named);
     sqt_names_free(&m->proxies);
-    m->proxies = (struct sqt_names){.size = sizeof(struct minutes_proxy), .most = PROXIES};
+    free(m->connecting);
+    *m = (struct minutes){.proxies = {.size = sizeof(struct minutes_proxy), .most = PROXIES},
+                          .bound = {.places = PLACES, .sums = SUMS},
+                          .later = m->later};
+}
+
+static void
+minutes_note(const struct sqt_job *job, const struct minutes *m)
+{
+    sqt_job_note_bound(job, m->refused, "proxies have no findings by minute, because there is no room for so many");
+    sqt_job_note_bound(job, m->bound.requests, "requests are in no minute, because there are too many minutes");
+    sqt_job_note_bound(job, m->bound.parts,
+                       "waits of requests are divided like all requests, because there are too many minutes");
+    sqt_job_note_bound(job, m->shares, "rows of findings are left out, because there are too many minutes");
 }
 
 void
@@ -387,7 +474,11 @@ sqt_minutes_emit(struct sqt_job *job)
 {
     struct minutes *const m = job->state;
     for (struct sqt_name_entry *named = m->proxies.first; named; named = named->next)
-        minutes_conclude(job, (struct minutes_proxy *)named, m->later);
+        if (((struct minutes_proxy *)named)->job.state) {
+            minutes_conclude(job, (struct minutes_proxy *)named);
+            minutes_drop(m, (struct minutes_proxy *)named);
+        }
+    minutes_note(job, m);
     minutes_forget(m);
 }
 
@@ -401,8 +492,7 @@ sqt_minutes_free(struct sqt_job *job)
 static void
 minutes_start(struct sqt_job *job)
 {
-    struct minutes *const m = job->state = sqt_zeroed(1, sizeof(*m));
-    m->proxies = (struct sqt_names){.size = sizeof(struct minutes_proxy), .most = PROXIES};
+    minutes_forget(job->state = sqt_zeroed(1, sizeof(struct minutes)));
 }
 
 static void

@@ -19,13 +19,13 @@ struct together {
 };
 
 static struct together
-together_count(const struct sqt_findings *f, unsigned rule)
+together_count(struct sqt_findings *f, unsigned rule)
 {
     struct together found = {0, 0};
     for (unsigned i = 0; i < f->count; ++i)
         found.told += f->found[i].rule == &sqt_finding_rules[rule];
-    for (const struct sqt_name_entry *named = f->names[SQT_FINDING_SERVER].first; named; named = named->next)
-        found.all += ((const struct sqt_subject *)named)->claims[f->first[rule]].count > 0;
+    for (struct sqt_name_entry *named = f->names[SQT_FINDING_SERVER].first; named; named = named->next)
+        found.all += sqt_finding_claim_of(f, (struct sqt_subject *)named, rule)->count > 0;
     return found;
 }
 
@@ -39,7 +39,7 @@ together_join(struct sqt_findings *f, unsigned each, unsigned all)
     for (unsigned i = 0; i < f->count; ++i)
         if (f->found[i].rule != &sqt_finding_rules[each])
             f->found[left++] = f->found[i];
-    f->found[left] = (struct sqt_finding){&sqt_finding_rules[all], &f->all, &f->all.claims[f->first[all]]};
+    f->found[left] = (struct sqt_finding){&sqt_finding_rules[all], &f->all, sqt_finding_claim_of(f, &f->all, all)};
     f->count = left + 1;
 }
 

@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scatter.h"
 #include "format/varint.h"
 
-/* Entries of the table of recent sums at first.  It becomes twice as large where it has less than a part in so many of what is
- * packed: packing reads and writes all. */
-#define FIRST_SIZE ((size_t)1 << 12)
+/* Entries of the table of recent sums at first.  Whenever it is full it becomes twice as large, up to the usual size, and
+ * beyond that where it has less than a part in so many of what is packed: packing reads and writes all. */
+#define FIRST_SIZE ((size_t)1 << 6)
+#define USUAL_SIZE ((size_t)1 << 12)
 #define PACKED_PART 16
 
 /* Bytes of the longest sum, and behind the last one: reading and writing a varint may touch so many. */
@@ -26,8 +28,8 @@
 static size_t
 when_place(const struct sqt_when *w, uint32_t series, uint32_t window)
 {
-    const uint64_t hash = ((uint64_t)series << 32 | window) * UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = (size_t)(hash >> 20) & (w->size - 1);
+    const uint64_t hash = sqt_scattered((uint64_t)series << 32 | window, sqt_scatter());
+    size_t at = (size_t)(hash >> 32) & (w->size - 1);
     while (w->sums[at].series && (w->sums[at].series != series || w->sums[at].window != window))
         at = (at + 1) & (w->size - 1);
     return at;
@@ -147,6 +149,8 @@ when_merge(struct sqt_when *w, size_t recent, unsigned wider)
             when_write(&to, &w->sums[i++]);
         }
     when_write_out(&to);
+    if (w->packed)
+        sqt_memory_given(w->packed_bytes + SUM_MAX);
     free(w->packed);
     w->packed_bytes = (size_t)(to.next - to.begin);
     w->packed = sqt_resized(to.begin, w->packed_bytes + SUM_MAX);
@@ -175,7 +179,7 @@ when_pack(struct sqt_when *w)
 static void
 when_make_room(struct sqt_when *w)
 {
-    if (!w->size || w->packed_count > PACKED_PART * w->size) {
+    if (w->size < USUAL_SIZE || w->packed_count > PACKED_PART * w->size) {
         w->size = w->size ? 2 * w->size : FIRST_SIZE;
         w->sums = sqt_resized(w->sums, w->size * sizeof(*w->sums));
     }

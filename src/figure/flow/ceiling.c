@@ -5,12 +5,15 @@
 #include "ceiling.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 
 #define SECOND 1e9
 /* Windows are a second wide at first; when there are too many, they become twice as wide. */
 #define WINDOWS 2048
+/* There is room for so many at first. */
+#define FIRST_WINDOWS 64
 /* A window is busy with so many at once.  So many busy ones say something. */
 #define AT_ONCE 4
 #define LEAST 6
@@ -29,7 +32,7 @@ static void
 ceiling_settle(struct sqt_ceiling *c)
 {
     double brings = 0, ns = 0;
-    for (unsigned i = 0; i < WINDOWS; ++i) {
+    for (unsigned i = 0; i < c->count; ++i) {
         struct sqt_ceiling_window *const w = &c->windows[i];
         brings += w->brings_step;
         ns += w->ns_step;
@@ -39,13 +42,27 @@ ceiling_settle(struct sqt_ceiling *c)
     }
 }
 
+/* Makes room for that window. */
+static void
+ceiling_have(struct sqt_ceiling *c, unsigned window)
+{
+    unsigned count = c->count ? c->count : FIRST_WINDOWS;
+    while (count <= window)
+        count *= 2;
+    if (count == c->count)
+        return;
+    c->windows = sqt_resized(c->windows, count * sizeof(*c->windows));
+    memset(c->windows + c->count, 0, (count - c->count) * sizeof(*c->windows));
+    c->count = count;
+}
+
 static void
 ceiling_widen(struct sqt_ceiling *c)
 {
     ceiling_settle(c);
-    for (unsigned i = 0; i < WINDOWS; ++i) {
+    for (unsigned i = 0; i < c->count; ++i) {
         const struct sqt_ceiling_window none = {0, 0, 0, 0}, *const one = &c->windows[2 * i], *const other = one + 1;
-        c->windows[i] = i < WINDOWS / 2
+        c->windows[i] = i < c->count / 2
                             ? (struct sqt_ceiling_window){one->brings + other->brings, one->ns + other->ns, 0, 0}
                             : none;
     }
@@ -66,13 +83,12 @@ sqt_ceiling_add(struct sqt_ceiling *c, int64_t begin, int64_t end, double brings
     if (until <= from)
         return;
     const double rate = brings / (until - from);
-    if (!c->windows) {
-        c->windows = sqt_zeroed(WINDOWS + 1, sizeof(*c->windows));
+    if (!c->windows)
         c->width = SECOND;
-    }
     while (until >= c->width * WINDOWS)
         ceiling_widen(c);
     const unsigned first = (unsigned)(from / c->width), last = (unsigned)(until / c->width);
+    ceiling_have(c, last);
     if (first == last) {
         ceiling_part(c, first, until - from, rate);
         return;
@@ -97,7 +113,7 @@ static unsigned
 ceiling_busy(struct sqt_ceiling *c)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < WINDOWS; ++i)
+    for (unsigned i = 0; i < c->count; ++i)
         if (c->windows[i].ns >= AT_ONCE * c->width)
             c->windows[count++] = c->windows[i];
     if (count)
@@ -136,4 +152,5 @@ sqt_ceiling_free(struct sqt_ceiling *c)
 {
     free(c->windows);
     c->windows = NULL;
+    c->count = 0;
 }

@@ -17,6 +17,7 @@ struct sqt_ceiling_window;
 
 struct sqt_ceiling {
     struct sqt_ceiling_window *windows; /* NULL: nothing yet */
+    unsigned count;                     /* that there is room for */
     double width;                       /* of a window, ns */
 };
 

@@ -19,6 +19,7 @@
 #include "base/memory.h"
 #include "figure/finding/look.h"
 #include "figure/stat/names.h"
+#include "figure/stat/sparse.h"
 
 /* Objects that are remembered: one takes the place of another. */
 #define OBJECTS 8192
@@ -59,18 +60,17 @@ struct inflight_object {
 };
 
 struct inflight {
-    struct inflight_object *objects;
+    struct sqt_sparse objects; /* OBJECTS of struct inflight_object */
     struct sqt_names servers;
 };
 
 static struct inflight_object *
 inflight_object(struct inflight *f, const struct sqt_xact *xact)
 {
-    if (!f->objects) {
-        f->objects = sqt_zeroed(OBJECTS, sizeof(*f->objects));
-        f->servers = (struct sqt_names){.size = sizeof(struct inflight_server), .most = SERVERS};
-    }
-    struct inflight_object *const o = &f->objects[xact->object % OBJECTS];
+    f->servers.size = sizeof(struct inflight_server);
+    f->servers.most = SERVERS;
+    struct inflight_object *const o =
+        sqt_sparse_at(&f->objects, OBJECTS, sizeof(struct inflight_object), xact->object % OBJECTS);
     if (o->object != xact->object || o->origin != xact->origin)
         *o = (struct inflight_object){.object = xact->object, .origin = xact->origin};
     return o;
@@ -341,7 +341,7 @@ inflight_end(void *state)
 {
     struct inflight *const f = state;
     sqt_names_free(&f->servers);
-    free(f->objects);
+    sqt_sparse_free(&f->objects);
 }
 
 const struct sqt_look sqt_look_inflight = {

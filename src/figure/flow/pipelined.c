@@ -12,6 +12,7 @@
 #include "figure/finding/look.h"
 #include "figure/finding/spell.h"
 #include "figure/stat/names.h"
+#include "figure/stat/sparse.h"
 
 /* Connections that are remembered: a new one takes the place of another. */
 #define CONNECTIONS 4096
@@ -36,8 +37,8 @@ struct piped_connection {
 };
 
 struct pipelined {
-    struct piped_connection connections[CONNECTIONS];
-    struct sqt_names servers; /* of struct piped_server */
+    struct sqt_sparse connections; /* CONNECTIONS of struct piped_connection */
+    struct sqt_names servers;      /* of struct piped_server */
     struct sqt_when when;
     uint64_t count;
     double ns;
@@ -80,7 +81,8 @@ piped_request(void *state, const struct sqt_xact *xact, const struct sqt_request
     sqt_when_add(&p->when, ALL, xact->begin, 0, 1);
     if (!xact->conn || xact->begin == SQT_MISSING)
         return;
-    struct piped_connection *const c = &p->connections[xact->conn % CONNECTIONS];
+    struct piped_connection *const c =
+        sqt_sparse_at(&p->connections, CONNECTIONS, sizeof(struct piped_connection), xact->conn % CONNECTIONS);
     int64_t since = 0;
     const int64_t waited = piped_waited(c, xact, &since);
     struct sqt_name_entry *const slow = waited >= LEAST_NS ? c->slow : piped_server(p, xact);
@@ -164,6 +166,7 @@ piped_end(void *state)
     struct pipelined *const p = state;
     sqt_names_free(&p->servers);
     sqt_when_free(&p->when);
+    sqt_sparse_free(&p->connections);
 }
 
 const struct sqt_look sqt_look_pipelined = {

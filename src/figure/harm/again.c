@@ -42,7 +42,7 @@ again_add(struct sqt_again *a, enum sqt_again_kind kind, const struct sqt_xact *
 static uint64_t *
 again_object(struct sqt_again *a, uint64_t object)
 {
-    return &a->hits[object % SQT_AGAIN_OBJECTS];
+    return sqt_sparse_at(&a->hits, SQT_AGAIN_OBJECTS, sizeof(uint64_t), object % SQT_AGAIN_OBJECTS);
 }
 
 /* A hit is remembered; a miss of the same object, which is not there any more, counts once. */
@@ -126,6 +126,7 @@ again_end(void *state)
     struct sqt_again *const a = state;
     sqt_names_free(&a->servers);
     sqt_when_free(&a->when);
+    sqt_sparse_free(&a->hits);
 }
 
 const struct sqt_look sqt_look_again = {.size = sizeof(struct sqt_again),

@@ -8,6 +8,7 @@
 
 #include "figure/finding/look.h"
 #include "figure/stat/names.h"
+#include "figure/stat/sparse.h"
 
 enum sqt_again_kind {
     SQT_AGAIN_UNCHANGED, /* revalidations that change nothing */
@@ -47,8 +48,8 @@ struct sqt_again {
     uint64_t accepted;                 /* connections of clients */
     uint64_t purged;                   /* requests that removed an object (PURGE) */
     uint64_t connect_ns, handshake_ns; /* of new connections where a kept one was free before */
-    uint64_t
-        hits[SQT_AGAIN_OBJECTS]; /* objects that were hits, by their hashes: a new one takes the place of another */
+    struct sqt_sparse hits; /* SQT_AGAIN_OBJECTS numbers of objects that were hits, by their hashes: a new one takes the
+                             * place of another */
 };
 
 void sqt_again_tell(struct sqt_again *again, const struct sqt_look_totals *totals, struct sqt_tolds *tolds);

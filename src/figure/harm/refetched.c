@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "figure/finding/look.h"
 #include "figure/stat/names.h"
+#include "figure/stat/sparse.h"
 #include "figure/why/misses.h"
 #include "row/facts.h"
 
@@ -45,15 +46,18 @@ struct refetched_group {
     char place[SQT_FINDING_NAME]; /* of files that are gone */
 };
 
+/* An object that was sent whole: when the last time, and its size then. */
+struct refetched_object {
+    uint64_t object;
+    int64_t end, bytes;
+    int storable;     /* a request found that it may be stored */
+    uint64_t workers; /* bits of those that sent it */
+};
+
 struct refetched {
-    struct refetched_object {
-        uint64_t object;
-        int64_t end, bytes;
-        int storable;       /* a request found that it may be stored */
-        uint64_t workers;   /* bits of those that sent it */
-    } * objects;            /* that were sent whole, by their hashes, when the last was, and its size */
-    uint64_t outs, not_out; /* objects that were to be written to disk, and those of which that failed */
-    uint64_t not_created;   /* of them, whose file could not be created */
+    struct sqt_sparse objects; /* OBJECTS of struct refetched_object, by their hashes */
+    uint64_t outs, not_out;    /* objects that were to be written to disk, and those of which that failed */
+    uint64_t not_created;      /* of them, whose file could not be created */
     uint64_t not_written; /* of them, whose file was: a write to it failed.  Not of rock, which has one file for all */
     uint64_t *unwritten;  /* OBJECTS of them, by their hashes: those of which that failed last */
     char not_out_place[SQT_FINDING_NAME];
@@ -80,9 +84,8 @@ refetched_worker(const struct sqt_xact *xact)
 static int
 refetched_again(struct refetched *r, const struct sqt_xact *xact, int storable, struct refetched_object *before)
 {
-    if (!r->objects)
-        r->objects = sqt_zeroed(OBJECTS, sizeof(*r->objects));
-    struct refetched_object *const sent = &r->objects[xact->object % OBJECTS];
+    struct refetched_object *const sent =
+        sqt_sparse_at(&r->objects, OBJECTS, sizeof(struct refetched_object), xact->object % OBJECTS);
     const int known = sent->object == xact->object, again = xact->object && known && sent->end <= xact->begin;
     *before = *sent;
     if (xact->outcome == SQT_OUTCOME_COMPLETE)
@@ -424,7 +427,7 @@ refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
 static void
 refetched_end(void *state)
 {
-    free(((struct refetched *)state)->objects);
+    sqt_sparse_free(&((struct refetched *)state)->objects);
     free(((struct refetched *)state)->unwritten);
     sqt_names_free(&((struct refetched *)state)->servers);
 }

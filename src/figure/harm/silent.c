@@ -12,6 +12,7 @@
 #include "figure/finding/findings.h"
 #include "figure/finding/look.h"
 #include "figure/stat/names.h"
+#include "figure/stat/sparse.h"
 
 /* Somebody is told who left that many questions in a row without an answer, and who was waited for for so long in all
  * (ns), and that long by each in the mean. */
@@ -53,7 +54,7 @@ struct left {
 };
 
 struct silent {
-    struct left left[LEFT];
+    struct sqt_sparse left; /* LEFT of struct left */
     struct sqt_names names;
     struct sqt_when answers;
     struct unanswered *entries;
@@ -93,7 +94,8 @@ silent_add(struct silent *s, const struct unanswered *question, int answered)
 static struct left *
 silent_left(struct silent *s, const struct sqt_origin *origin, uint64_t xact)
 {
-    return &s->left[(xact * UINT64_C(0x9e3779b97f4a7c15) >> 20 ^ (uintptr_t)origin >> 4) % LEFT];
+    const uint64_t hash = xact * UINT64_C(0x9e3779b97f4a7c15) >> 20 ^ (uintptr_t)origin >> 4;
+    return sqt_sparse_at(&s->left, LEFT, sizeof(struct left), hash % LEFT);
 }
 
 /* When nobody waited for it any more. */
@@ -498,6 +500,7 @@ silent_end(void *state)
     struct silent *const s = state;
     sqt_names_free(&s->names);
     sqt_when_free(&s->answers);
+    sqt_sparse_free(&s->left);
     free(s->entries);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scatter.h"
 
 #define FIRST_SIZE ((size_t)1 << 12)
 
@@ -28,8 +29,8 @@ ledger_minute(const struct sqt_origin *origin, int64_t time)
 static size_t
 ledger_chain(const struct sqt_ledger *l, const struct sqt_origin *origin, int64_t minute)
 {
-    const uint64_t hash = ((uint64_t)minute ^ (uint64_t)(uintptr_t)origin << 7) * UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = (size_t)(hash >> 20) & (l->chain_count - 1);
+    const uint64_t scatter = sqt_scatter(), of_minute = sqt_scattered((uint64_t)minute, scatter);
+    size_t at = (size_t)(sqt_scattered(of_minute ^ (uintptr_t)origin, scatter) >> 32) & (l->chain_count - 1);
     while (l->chains[at] &&
            (l->places[l->chains[at] - 1].origin != origin || l->places[l->chains[at] - 1].minute != minute))
         at = (at + 1) & (l->chain_count - 1);
@@ -46,6 +47,7 @@ ledger_chains_grow(struct sqt_ledger *l)
         l->chains[ledger_chain(l, l->places[i].origin, l->places[i].minute)] = (uint32_t)(i + 1);
 }
 
+/* NULL: there is no room for another one. */
 static struct sqt_ledger_place *
 ledger_place(struct sqt_ledger *l, const struct sqt_origin *origin, int64_t minute)
 {
@@ -53,6 +55,9 @@ ledger_place(struct sqt_ledger *l, const struct sqt_origin *origin, int64_t minu
         ledger_chains_grow(l);
     uint32_t *const chain = &l->chains[ledger_chain(l, origin, minute)];
     if (!*chain) {
+        if (!l->bound->places)
+            return NULL;
+        --l->bound->places;
         if (l->place_count == l->place_room) {
             l->place_room = l->place_room ? 2 * l->place_room : 64;
             l->places = sqt_resized(l->places, l->place_room * sizeof(*l->places));
@@ -68,8 +73,8 @@ ledger_place(struct sqt_ledger *l, const struct sqt_origin *origin, int64_t minu
 static size_t
 ledger_slot(const struct sqt_ledger *l, uint32_t account, uint32_t place)
 {
-    const uint64_t hash = ((uint64_t)account << 32 | place) * UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = (size_t)(hash >> 20) & (l->size - 1);
+    const uint64_t hash = sqt_scattered((uint64_t)account << 32 | place, sqt_scatter());
+    size_t at = (size_t)(hash >> 32) & (l->size - 1);
     while (l->sums[at].account && (l->sums[at].account != account || l->sums[at].place != place))
         at = (at + 1) & (l->size - 1);
     return at;
@@ -91,39 +96,51 @@ ledger_grow(struct sqt_ledger *l)
 static void
 ledger_count(struct sqt_ledger_sum *sum, uint64_t ns, int failed)
 {
-    ++sum->requests;
-    sum->failures += failed != 0;
+    sum->requests += sum->requests < UINT32_MAX;
+    sum->failures += failed && sum->failures < UINT32_MAX;
     if (__builtin_add_overflow(sum->ns, ns, &sum->ns))
         sum->ns = UINT64_MAX;
 }
 
-void
+struct sqt_ledger *
+sqt_ledger_new(struct sqt_ledger_bound *bound)
+{
+    struct sqt_ledger *const l = sqt_zeroed(1, sizeof(*l));
+    l->bound = bound;
+    return l;
+}
+
+int
 sqt_ledger_request(struct sqt_ledger *l, const struct sqt_origin *origin, uint64_t record, int64_t begin, uint64_t ns,
                    int failed)
 {
     struct sqt_ledger_place *const place = ledger_place(l, origin, ledger_minute(origin, begin));
+    l->counts = place != NULL;
+    l->bound->requests += !place;
+    if (!place)
+        return 0;
     place->first = place->all.requests ? place->first : record;
     place->last = record;
     ledger_count(&place->all, ns, failed);
     l->place = (uint32_t)(place - l->places);
     l->failed = failed;
-}
-
-int
-sqt_ledger_has(const struct sqt_ledger *l, const struct sqt_origin *origin, int64_t begin)
-{
-    return l->place_count && l->chains[ledger_chain(l, origin, ledger_minute(origin, begin))];
+    return 1;
 }
 
 void
 sqt_ledger_add(struct sqt_ledger *l, uint32_t *account, uint64_t ns)
 {
-    if (2 * l->used >= l->size && l->used < SQT_LEDGER_MOST)
+    if (!l->counts)
+        return;
+    if (2 * l->used >= l->size)
         ledger_grow(l);
     *account = *account ? *account : ++l->accounts;
     struct sqt_ledger_sum *const sum = &l->sums[ledger_slot(l, *account, l->place)];
-    if (!sum->account && l->used >= SQT_LEDGER_MOST)
+    if (!sum->account && !l->bound->sums) {
+        ++l->bound->parts;
         return;
+    }
+    l->bound->sums -= !sum->account;
     l->used += !sum->account;
     sum->account = *account;
     sum->place = l->place;

@@ -11,6 +11,8 @@
 
 /* One object in a million. */
 #define HALVINGS_MOST 20
+/* Nodes that there is room for at first. */
+#define FIRST_NODES 1024
 /* Of how many hits the share is that are the last to be sent their object: what was long ago counts for less. */
 #define SENT_MOST 8192
 
@@ -209,20 +211,23 @@ cache_halve(struct sqt_caches *c)
     }
 }
 
+/* Makes room for another node. */
 static void
-cache_make_nodes(struct sqt_caches *c)
+cache_grow(struct sqt_caches *c)
 {
-    if (c->nodes)
-        return;
-    c->nodes = sqt_allocated(c->most * c->node_size);
-    c->index = sqt_zeroed((size_t)1 << (64 - c->index_shift), sizeof(*c->index));
+    if (!c->index)
+        c->index = sqt_zeroed((size_t)1 << (64 - c->index_shift), sizeof(*c->index));
+    c->room = c->room ? 2 * c->room : FIRST_NODES;
+    c->room = c->room < c->most ? c->room : c->most;
+    c->nodes = sqt_resized(c->nodes, c->room * c->node_size);
 }
 
 /* A node for an object that has none; SQT_NO_NODE if the object is not followed any more. */
 static uint32_t
 cache_node(struct sqt_caches *c, uint64_t object, uint32_t pages)
 {
-    cache_make_nodes(c);
+    if (!c->free && c->node_count == c->room && c->room < c->most)
+        cache_grow(c);
     while (!c->free && c->node_count == c->most && c->halvings < HALVINGS_MOST)
         cache_halve(c);
     if (!sqt_caches_follow(c, object) || (!c->free && c->node_count == c->most))
@@ -530,18 +535,24 @@ sqt_caches_drop(struct sqt_caches *c, uint64_t object)
         cache_leave_all(c, node);
 }
 
+/* The time that it takes follows from how many objects there are, and not from how many there may be. */
 void
 sqt_caches_empty(struct sqt_caches *c)
 {
-    for (uint32_t n = 0; n < c->node_count; ++n)
-        *sqt_cache_index(c, sqt_cache_node_of(c, n)->object) = 0;
+    for (uint32_t n = 0; n < c->node_count; ++n) {
+        const struct sqt_cache_node *const node = sqt_cache_node_of(c, n);
+        for (uint32_t in = node->in; in; in &= in - 1) {
+            struct sqt_cache *const cache = &c->caches[__builtin_ctz(in)];
+            if (cache->places)
+                cache->places[sqt_cache_place(c, cache, node->object)] = SQT_NO_NODE;
+        }
+        *sqt_cache_index(c, node->object) = 0;
+    }
     c->node_count = c->held = c->free = 0;
     for (unsigned i = 0; i < c->count; ++i) {
         struct sqt_cache *const cache = &c->caches[i];
         cache->used = cache->rest = cache->transit = 0;
         cache->newest = cache->oldest = SQT_NO_NODE;
-        if (cache->places)
-            cache_clear_places(c, cache);
     }
 }
 

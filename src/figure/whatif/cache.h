@@ -123,11 +123,11 @@ struct sqt_caches {
     const struct sqt_cache_kind *kind;
     struct sqt_cache caches[SQT_CACHE_SIZES];
     unsigned count;
-    unsigned low, high; /* percent: cache_swap_low and cache_swap_high */
-    unsigned halvings;  /* one object in 2^halvings is sampled */
-    uint32_t most;      /* nodes */
-    uint32_t held;      /* nodes of objects that are being fetched */
-    char *nodes;        /* each has a link for each cache */
+    unsigned low, high;  /* percent: cache_swap_low and cache_swap_high */
+    unsigned halvings;   /* one object in 2^halvings is sampled */
+    uint32_t most, room; /* nodes; those that there is room for */
+    uint32_t held;       /* nodes of objects that are being fetched */
+    char *nodes;         /* each has a link for each cache */
     size_t node_size;
     uint32_t node_count, free; /* free: one more than the first free node */
     uint32_t *index;           /* by the hash of an object, one more than the first node; 0: there is none */

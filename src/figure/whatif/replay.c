@@ -10,8 +10,9 @@
 #include "base/memory.h"
 
 enum { LOOK_UP, DATA, FETCHED, SENT };
-/* Events of a flight that is looked up: on each side, data, the end of the fetch, and of the hit. */
-#define EVENTS_MOST ((size_t)SQT_REPLAY_FLIGHTS * 3 * SQT_REPLAY_SIDES + 1)
+/* Flights and events that there is room for at first.  A flight that is looked up has at most six events: on each side, data,
+ * the end of the fetch, and of the hit. */
+#define FIRST_ROOM 256
 /* Of how many values a mean is, at most: what was long ago counts for less and less. */
 #define MEAN_OF 256
 
@@ -19,8 +20,6 @@ void
 sqt_replay_init(struct sqt_replay *r)
 {
     memset(r, 0, sizeof(*r));
-    r->flights = sqt_allocated(SQT_REPLAY_FLIGHTS * sizeof(*r->flights));
-    r->events = sqt_allocated(EVENTS_MOST * sizeof(*r->events));
     r->conns = sqt_zeroed(SQT_REPLAY_CONNS, sizeof(*r->conns));
     r->free = UINT32_MAX;
     r->newest = r->done = INT64_MIN;
@@ -47,6 +46,10 @@ static void
 replay_push(struct sqt_replay *r, int64_t at, uint32_t flight, unsigned what, unsigned groups)
 {
     const struct sqt_replay_event event = {at < r->done ? r->done : at, flight, (uint8_t)what, (uint8_t)groups};
+    if (r->event_count == r->event_room) {
+        r->event_room = r->event_room ? 2 * r->event_room : FIRST_ROOM;
+        r->events = sqt_resized(r->events, r->event_room * sizeof(*r->events));
+    }
     size_t place = r->event_count++;
     while (place && replay_before(&event, &r->events[(place - 1) / 2])) {
         r->events[place] = r->events[(place - 1) / 2];
@@ -386,6 +389,10 @@ sqt_replay_add(struct sqt_replay *r, const struct sqt_access *access)
         number = r->free;
         r->free = r->flights[number].next;
     } else {
+        if (r->flight_count == r->flight_room) {
+            r->flight_room = r->flight_room ? 2 * r->flight_room : FIRST_ROOM;
+            r->flights = sqt_resized(r->flights, r->flight_room * sizeof(*r->flights));
+        }
         ++r->flight_count;
     }
     struct sqt_flight *const f = &r->flights[number];

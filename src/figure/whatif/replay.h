@@ -115,9 +115,9 @@ struct sqt_replay {
     unsigned group_count;
     struct sqt_replay_seen seen[SQT_REPLAY_SIDES];
     struct sqt_flight *flights;
-    uint32_t flight_count, free;
+    uint32_t flight_count, flight_room, free;
     struct sqt_replay_event *events; /* a heap */
-    size_t event_count;
+    size_t event_count, event_room;
     struct sqt_replay_conn *conns; /* by the number of the connection; a later one takes the place of an earlier one */
     int64_t newest, done;          /* ns: of ends that came; of events that were */
     uint64_t late;

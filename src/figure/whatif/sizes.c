@@ -68,7 +68,7 @@ struct sqt_sizes {
     struct sqt_caches caches;
     struct sqt_replay *replay;       /* of all settings */
     struct sqt_replay_group *group;  /* this one's there */
-    const struct sqt_origin *origin; /* of the first kid that came */
+    const struct sqt_origin *origin; /* of the first kid that came, the last run so far */
     unsigned kids;                   /* with requests, up to 2 */
     uint64_t disk_hits;
     int64_t first, last; /* ns: begin of the first request, end of the last one */
@@ -239,13 +239,25 @@ sizes_begin(struct sqt_sizes *z, const struct sqt_origin *origin)
         z->group = sqt_replay_caches(z->replay, &z->caches, sizes_side(z), z->setting->disk ? DISK_METADATA : 0);
 }
 
-/* A restart of Squid empties its memory, and not its disks. */
+/* Whether it is a later run of the same kid of the same Squid. */
+static int
+sizes_is_next_run(const struct sqt_origin *origin, const struct sqt_origin *before)
+{
+    const struct sqt_identity *const now = &origin->identity, *const then = &before->identity;
+    const char *const host = sqt_origin_text(origin, SQT_DEF_HOST, 0), *const was =
+                                                                           sqt_origin_text(before, SQT_DEF_HOST, 0);
+    return now->kid == then->kid && now->start.realtime_ns > then->start.realtime_ns &&
+           strncmp(now->service, then->service, sizeof(now->service)) == 0 &&
+           strcmp(host ? host : "", was ? was : "") == 0;
+}
+
+/* A restart of Squid empties its memory, and not its disks.  Any other process is one more that is served beside the first. */
 static void
 sizes_origin(struct sqt_sizes *z, const struct sqt_origin *origin)
 {
     if (origin == z->origin)
         return;
-    if (origin->identity.kid != z->origin->identity.kid) {
+    if (!sizes_is_next_run(origin, z->origin)) {
         z->kids = 2;
         return;
     }
@@ -326,7 +338,7 @@ sizes_cannot(const struct sqt_sizes *z, char *text, size_t size)
     if (ordered && !sizes_is_lru(policy))
         snprintf(text, size, "replacement by %s is not simulated, only lru and heap LRU", policy);
     else if (ordered && z->kids > 1)
-        snprintf(text, size, "several workers, each with a cache of its own");
+        snprintf(text, size, "several workers or proxies, each with a cache of its own");
     else if (z->setting->disk && z->disks_differ)
         snprintf(text, size, "cache_dirs of different types");
     else if (z->variants * VARIANTS_OF > z->hits + z->variants)

@@ -17,8 +17,11 @@
 #include "figure/stat/names.h"
 #include "sizes.h"
 
-/* Proxies that are told apart; others have no rows.  Each has 10 MiB at most. */
+/* Proxies that are told apart; others have no rows.  Each has 10 MiB at most, beside its minutes. */
 #define PROXIES 64
+/* Bytes of all proxies together, unless one alone takes more.  When they do not fit any more, the last one that came is
+ * forgotten. */
+#define ROOM ((size_t)40 << 20)
 /* Minutes of processes that have rows, of all proxies together: 45 days of one process.  Each has some 600 bytes: 40 MB in all,
  * and at most twice that, as arrays grow by doubling. */
 #define PLACES 65536
@@ -32,20 +35,66 @@ struct whatif_proxy {
     struct sqt_replay replay;
     struct sqt_sizes *sizes[SETTINGS];
     struct sqt_ledger *ledger; /* minutes of processes */
+    size_t bytes;              /* that it takes */
+    uint64_t requests;
+    int refused; /* it has no rows */
 };
 
 struct whatif_minutes {
     struct sqt_names proxies; /* of struct whatif_proxy */
-    size_t place_count;       /* of all ledgers */
+    struct sqt_ledger_bound bound;
+    size_t bytes;      /* that the proxies take */
+    uint64_t left_out; /* requests of proxies that have no rows */
 };
 
-/* ---- records ---- */
+/* ---- proxies ---- */
+
+static void
+whatif_minutes_drop(struct whatif_minutes *m, struct whatif_proxy *proxy)
+{
+    if (!proxy->ledger)
+        return;
+    m->bound.places += proxy->ledger->place_count;
+    m->bytes -= proxy->bytes;
+    for (unsigned i = 0; i < SETTINGS; ++i)
+        sqt_sizes_free(proxy->sizes[i]);
+    sqt_replay_free(&proxy->replay);
+    sqt_ledger_free(proxy->ledger);
+    proxy->ledger = NULL;
+}
+
+/* The proxies that came last go, until the others fit; the first one stays. */
+static void
+whatif_minutes_fit(struct whatif_minutes *m)
+{
+    struct sqt_name_entry *named = m->proxies.first; /* the last that came */
+    for (; m->bytes > ROOM && named->next; named = named->next) {
+        struct whatif_proxy *const proxy = (struct whatif_proxy *)named;
+        if (proxy->refused)
+            continue;
+        proxy->refused = 1;
+        m->left_out += proxy->requests;
+        whatif_minutes_drop(m, proxy);
+    }
+}
+
+/* The proxy got a thing, before which so many bytes were taken. */
+static void
+whatif_minutes_took(struct whatif_minutes *m, struct whatif_proxy *proxy, size_t taken)
+{
+    const size_t bytes = sqt_memory_taken() - taken;
+    proxy->bytes += bytes;
+    m->bytes += bytes;
+    if (m->bytes > ROOM)
+        whatif_minutes_fit(m);
+}
 
 /* NULL: there are too many. */
 static struct whatif_proxy *
 whatif_minutes_proxy(struct sqt_job *job, const struct sqt_origin *origin)
 {
-    struct sqt_names *const proxies = &((struct whatif_minutes *)job->state)->proxies;
+    struct whatif_minutes *const m = job->state;
+    struct sqt_names *const proxies = &m->proxies;
     char name[512];
     const char *const host = sqt_origin_text(origin, SQT_DEF_HOST, 0);
     snprintf(name, sizeof(name), "%s\n%.*s", host ? host : "", (int)sizeof(origin->identity.service),
@@ -54,27 +103,27 @@ whatif_minutes_proxy(struct sqt_job *job, const struct sqt_origin *origin)
         return NULL;
     struct whatif_proxy *const proxy = sqt_names_get(proxies, name);
     if (proxy->job.table)
-        return proxy;
+        return proxy->refused ? NULL : proxy;
+    const size_t taken = sqt_memory_taken();
     proxy->job = (struct sqt_job){.table = job->table, .whatif = job->whatif, .room = SQT_JOB_ROOM_OF_MANY};
     sqt_replay_init(&proxy->replay);
-    proxy->ledger = sqt_zeroed(1, sizeof(*proxy->ledger));
+    proxy->ledger = sqt_ledger_new(&m->bound);
     for (unsigned i = 0; i < SETTINGS; ++i)
         proxy->sizes[i] = sqt_sizes_new(&proxy->job, whatif_minutes_settings[i], &proxy->replay);
+    proxy->bytes = sqt_memory_taken() - taken;
+    m->bytes += proxy->bytes;
     return proxy;
 }
+
+/* ---- records ---- */
 
 /* The place of the request that the job is told of; 0 if it does not count. */
 static uint32_t
 whatif_minutes_place(const struct sqt_job *job, struct whatif_proxy *proxy, const struct sqt_xact *xact)
 {
-    struct whatif_minutes *const m = job->state;
-    if (job->wants && !job->wants(job->context, &job->source))
+    if ((job->wants && !job->wants(job->context, &job->source)) ||
+        !sqt_ledger_request(proxy->ledger, xact->origin, job->source.record, xact->begin, 0, 0))
         return 0;
-    const int is_new = !sqt_ledger_has(proxy->ledger, xact->origin, xact->begin);
-    if (is_new && m->place_count >= PLACES)
-        return 0;
-    m->place_count += (size_t)is_new;
-    sqt_ledger_request(proxy->ledger, xact->origin, job->source.record, xact->begin, 0, 0);
     return proxy->ledger->place + 1;
 }
 
@@ -88,12 +137,17 @@ whatif_minutes_request(void *context, const struct sqt_xact *xact)
         !sqt_whatif_access(&access, xact, &class))
         return;
     struct whatif_proxy *const proxy = whatif_minutes_proxy(job, xact->origin);
-    if (!proxy)
+    const size_t taken = sqt_memory_taken();
+    if (!proxy) {
+        ++((struct whatif_minutes *)job->state)->left_out;
         return;
+    }
+    ++proxy->requests;
     access.place = whatif_minutes_place(job, proxy, xact);
     for (unsigned i = 0; i < SETTINGS; ++i)
         sqt_sizes_request(proxy->sizes[i], &access, class, xact);
     sqt_replay_add(&proxy->replay, &access);
+    whatif_minutes_took(job->state, proxy, taken);
 }
 
 static void
@@ -126,7 +180,8 @@ whatif_minutes_row(void *context, const struct sqt_sizes_part *p)
     CELL(setting).text = p->setting;
     CELL(value_bytes).number = p->value;
     CELL(now_bytes).number = p->now;
-    CELL(of_now_pct).number = sqt_whatif_whole((double)p->value / (double)p->now * 1e5 + 0.5);
+    CELL(of_now_pct).number =
+        p->now > 0 ? sqt_whatif_whole((double)p->value / (double)p->now * 1e5 + 0.5) : SQT_CELL_MISSING;
     CELL(requests).number = (int64_t)p->requests;
     CELL(bytes).number = (int64_t)p->bytes;
     CELL(hits).number = p->refusal ? SQT_CELL_MISSING : (int64_t)p->hits;
@@ -171,16 +226,19 @@ whatif_minutes_rows(struct sqt_job *job, struct whatif_proxy *proxy)
 static void
 whatif_minutes_forget(struct whatif_minutes *m)
 {
-    struct sqt_names *const proxies = &m->proxies;
-    for (struct sqt_name_entry *named = proxies->first; named; named = named->next) {
-        struct whatif_proxy *const proxy = (struct whatif_proxy *)named;
-        for (unsigned i = 0; i < SETTINGS; ++i)
-            sqt_sizes_free(proxy->sizes[i]);
-        sqt_replay_free(&proxy->replay);
-        sqt_ledger_free(proxy->ledger);
-    }
-    sqt_names_free(proxies);
-    *m = (struct whatif_minutes){.proxies = {.size = sizeof(struct whatif_proxy), .most = PROXIES}};
+    for (struct sqt_name_entry *named = m->proxies.first; named; named = named->next)
+        whatif_minutes_drop(m, (struct whatif_proxy *)named);
+    sqt_names_free(&m->proxies);
+    *m = (struct whatif_minutes){.proxies = {.size = sizeof(struct whatif_proxy), .most = PROXIES},
+                                 .bound = {.places = PLACES}};
+}
+
+static void
+whatif_minutes_note(const struct sqt_job *job, const struct whatif_minutes *m)
+{
+    sqt_job_note_bound(job, m->left_out,
+                       "requests are of proxies without rows, because there is no room for the caches of so many");
+    sqt_job_note_bound(job, m->bound.requests, "requests are in no minute, because there are too many minutes");
 }
 
 void
@@ -189,11 +247,14 @@ sqt_whatif_minutes_emit(struct sqt_job *job)
     struct whatif_minutes *const m = job->state;
     for (struct sqt_name_entry *named = m->proxies.first; named; named = named->next) {
         struct whatif_proxy *const proxy = (struct whatif_proxy *)named;
+        if (proxy->refused)
+            continue;
         sqt_replay_drain(&proxy->replay);
         for (unsigned i = 0; i < SETTINGS; ++i)
             sqt_sizes_divide(proxy->sizes[i]);
         whatif_minutes_rows(job, proxy);
     }
+    whatif_minutes_note(job, m);
     whatif_minutes_forget(m);
 }
 
@@ -207,8 +268,7 @@ sqt_whatif_minutes_free(struct sqt_job *job)
 static void
 whatif_minutes_start(struct sqt_job *job)
 {
-    struct whatif_minutes *const m = job->state = sqt_zeroed(1, sizeof(*m));
-    m->proxies = (struct sqt_names){.size = sizeof(struct whatif_proxy), .most = PROXIES};
+    whatif_minutes_forget(job->state = sqt_zeroed(1, sizeof(struct whatif_minutes)));
 }
 
 static void

@@ -10,6 +10,7 @@
 #include "base/human.h"
 #include "base/memory.h"
 #include "figure/finding/look.h"
+#include "figure/stat/sparse.h"
 #include "misses.h"
 #include "row/facts.h"
 
@@ -30,7 +31,7 @@ struct no_hits_group {
 };
 
 struct no_hits {
-    uint64_t *objects; /* of replies that may not be stored; NULL: none yet */
+    struct sqt_sparse objects; /* OBJECTS numbers of objects whose replies may not be stored, by their hashes */
     uint64_t requests, hits, asked;
     char helper[SQT_TOLD_NAME]; /* for Store-IDs; "": none */
     struct no_hits_group misses, again;
@@ -61,9 +62,7 @@ no_hits_add(struct no_hits_group *g, const struct sqt_xact *xact, int64_t ns)
 static int
 no_hits_again(struct no_hits *n, uint64_t object)
 {
-    if (!n->objects)
-        n->objects = sqt_zeroed(OBJECTS, sizeof(*n->objects));
-    uint64_t *const place = &n->objects[object % OBJECTS];
+    uint64_t *const place = sqt_sparse_at(&n->objects, OBJECTS, sizeof(*place), object % OBJECTS);
     const int again = *place == object;
     *place = object;
     return again;
@@ -183,7 +182,7 @@ no_hits_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
 static void
 no_hits_end(void *state)
 {
-    free(((struct no_hits *)state)->objects);
+    sqt_sparse_free(&((struct no_hits *)state)->objects);
 }
 
 const struct sqt_look sqt_look_no_hits = {.size = sizeof(struct no_hits),

@@ -10,6 +10,7 @@
 #include "base/human.h"
 #include "base/memory.h"
 #include "figure/finding/look.h"
+#include "figure/stat/sparse.h"
 #include "format/events.h"
 #include "misses.h"
 #include "row/facts.h"
@@ -52,12 +53,15 @@ struct sizes {
     int64_t least, most; /* bytes */
 };
 
+/* An object that was sent whole. */
+struct not_taken_object {
+    uint64_t object;
+    int64_t end;
+    unsigned why; /* nothing was kept of it when it was sent last; 0: something was, or it is not known */
+};
+
 struct not_taken {
-    struct not_taken_object {
-        uint64_t object;
-        int64_t end;
-        unsigned why; /* nothing was kept of it when it was sent last; 0: something was, or it is not known */
-    } * objects;      /* that were sent whole, by their hashes */
+    struct sqt_sparse objects; /* OBJECTS of struct not_taken_object, by their hashes */
     struct not_taken_group {
         uint64_t count, ns;
         int64_t since, until;
@@ -100,9 +104,8 @@ not_taken_request(void *state, const struct sqt_xact *xact, const struct sqt_req
     (void)felt; /* a hit saves what the server takes */
     if (!xact->object || xact->outcome != SQT_OUTCOME_COMPLETE)
         return;
-    if (!n->objects)
-        n->objects = sqt_zeroed(OBJECTS, sizeof(*n->objects));
-    struct not_taken_object *const sent = &n->objects[xact->object % OBJECTS];
+    struct not_taken_object *const sent =
+        sqt_sparse_at(&n->objects, OBJECTS, sizeof(struct not_taken_object), xact->object % OBJECTS);
     if (sent->object == xact->object && sent->why && sent->end <= xact->begin && not_taken_is_miss(xact, fact))
         not_taken_add(&n->of[sent->why], xact, sqt_row_sum(fact->row, SQT_SERVER_TIME));
     if (xact->fetched > 0)
@@ -195,7 +198,7 @@ not_taken_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
 static void
 not_taken_end(void *state)
 {
-    free(((struct not_taken *)state)->objects);
+    sqt_sparse_free(&((struct not_taken *)state)->objects);
 }
 
 const struct sqt_look sqt_look_not_taken = {.size = sizeof(struct not_taken),
