@@ -235,6 +235,53 @@ def shrinking(place, scratch):
     shutil.rmtree(out)
 
 
+def cut_and_leave(path, ready, go):
+    """As its owner: the ring lives, and is cut off once a byte comes."""
+    if os.geteuid() == 0:
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    fd = os.open(path, os.O_RDWR)
+    fcntl.lockf(fd, fcntl.LOCK_EX)
+    os.write(ready, b"x")
+    os.read(go, 1)
+    os.ftruncate(fd, 100)
+    os.write(ready, b"x")
+    time.sleep(600)
+
+
+def cut_once(place, scratch):
+    """What follows a ring reads it again after it was cut off."""
+    trace, out = (tempfile.mkdtemp(prefix="sqtrace-hostile-", dir=where) for where in (place, scratch))
+    os.chmod(trace, 0o755)
+    path = os.path.join(trace, "a.ring")
+    ring(path, 8 * MB)
+    give(path)
+    give(trace)
+    ready, go = os.pipe(), os.pipe()
+    owner = os.fork()
+    if owner == 0:
+        try:
+            cut_and_leave(path, ready[1], go[0])
+        finally:
+            os._exit(1)
+    os.close(ready[1])
+    lives = os.read(ready[0], 1)
+    runs = [Run(*one, out) for one in programs(trace, out) if one[2]]
+    time.sleep(FOLLOWS)
+    os.write(go[1], b"x")
+    cut = os.read(ready[0], 1)
+    time.sleep(FOLLOWS)
+    for run in runs:
+        run.stop()
+    problems = [problem for run in runs for problem in run.end(time.monotonic() + 30, LIMIT)]
+    os.kill(owner, signal.SIGKILL)
+    os.waitpid(owner, 0)
+    for one in (ready[0], *go):
+        os.close(one)
+    check(lives and cut and not problems, "a ring that is cut off while it is followed, %s" % place_name(place), *problems)
+    shutil.rmtree(trace)
+    shutil.rmtree(out)
+
+
 def main():
     scratch, shared = (tempfile.mkdtemp(prefix="sqtrace-hostile-", dir=where) for where in (None, "/dev/shm"))
     os.chmod(scratch, 0o755)
@@ -243,6 +290,7 @@ def main():
         for place in (shared, scratch) if LONG else (shared,):
             sparse(place, scratch)
             shrinking(place, scratch)
+            cut_once(place, scratch)
         if not LONG:
             shrinking(scratch, scratch)
     finally:
