@@ -2,7 +2,8 @@
  *
  * footer.c - see footer.h.
  *
- * Metadata is copied field by field.  What is read was checked once: sqt_footer_read() walks through all of it.
+ * Metadata is copied field by field.  What is read was checked once: sqt_footer_read() walks through all of it.  Row
+ * groups must have what file.h writes: a file that is made of several is refused as a whole if one of them is wrong.
  */
 #include "footer.h"
 
@@ -111,7 +112,9 @@ footer_skip(struct footer_cursor *c, int type, unsigned depth) /* NOLINT(misc-no
         return;
     if (type == THRIFT_BYTE && c->at < c->end) {
         ++c->at;
-    } else if (type >= THRIFT_I16 && type <= SQT_THRIFT_I64) {
+    } else if (type == THRIFT_I16 || type == SQT_THRIFT_I32) {
+        c->bad |= footer_varint(c) > UINT32_MAX;
+    } else if (type == SQT_THRIFT_I64) {
         footer_varint(c);
     } else if (type == SQT_THRIFT_BINARY) {
         footer_binary(c);
@@ -124,6 +127,84 @@ footer_skip(struct footer_cursor *c, int type, unsigned depth) /* NOLINT(misc-no
     } else {
         c->bad = 1;
     }
+}
+
+/* ---- what a row group has ---- */
+
+/* A field of a structure that file.h writes; a reader of Parquet refuses a file that has another type there, or lacks one that is
+ * not optional. */
+struct footer_known {
+    int field, type, optional, inner; /* inner: type of a list's elements */
+    const struct footer_shape *shape; /* of these, or of the field, if they are structures */
+};
+
+/* The fields of a structure, by their numbers, up to one whose number is 0. */
+struct footer_shape {
+    struct footer_known known[12];
+};
+
+static const struct footer_shape footer_statistics_shape = {{{3, SQT_THRIFT_I64, 1, 0, NULL},
+                                                             {STATISTICS_MOST, SQT_THRIFT_BINARY, 1, 0, NULL},
+                                                             {STATISTICS_LEAST, SQT_THRIFT_BINARY, 1, 0, NULL}}};
+static const struct footer_shape footer_column_shape = {
+    {{1, SQT_THRIFT_I32, 0, 0, NULL},
+     {2, SQT_THRIFT_LIST, 0, SQT_THRIFT_I32, NULL},
+     {META_PATH, SQT_THRIFT_LIST, 0, SQT_THRIFT_BINARY, NULL},
+     {4, SQT_THRIFT_I32, 0, 0, NULL},
+     {5, SQT_THRIFT_I64, 0, 0, NULL},
+     {6, SQT_THRIFT_I64, 0, 0, NULL},
+     {7, SQT_THRIFT_I64, 0, 0, NULL},
+     {META_DATA_PAGE, SQT_THRIFT_I64, 0, 0, NULL},
+     {META_INDEX_PAGE, SQT_THRIFT_I64, 1, 0, NULL},
+     {META_DICTIONARY, SQT_THRIFT_I64, 1, 0, NULL},
+     {META_STATISTICS, SQT_THRIFT_STRUCT, 1, 0, &footer_statistics_shape}}};
+static const struct footer_shape footer_chunk_shape = {
+    {{CHUNK_OFFSET, SQT_THRIFT_I64, 0, 0, NULL}, {CHUNK_METADATA, SQT_THRIFT_STRUCT, 0, 0, &footer_column_shape}}};
+static const struct footer_shape footer_group_shape = {
+    {{GROUP_COLUMNS, SQT_THRIFT_LIST, 0, SQT_THRIFT_STRUCT, &footer_chunk_shape},
+     {2, SQT_THRIFT_I64, 0, 0, NULL},
+     {3, SQT_THRIFT_I64, 0, 0, NULL},
+     {GROUP_OFFSET, SQT_THRIFT_I64, 1, 0, NULL},
+     {6, SQT_THRIFT_I64, 1, 0, NULL}}};
+
+static void footer_check(struct footer_cursor *c, const struct footer_shape *shape);
+
+/* Goes on behind the field, which must be as it is known. */
+static void
+footer_check_field(struct footer_cursor *c,
+                   const struct footer_known *known) /* NOLINT(misc-no-recursion): shapes end */
+{
+    int inner = 0;
+    if (known->type == SQT_THRIFT_STRUCT) {
+        footer_check(c, known->shape);
+    } else if (known->type == SQT_THRIFT_LIST) {
+        uint64_t count = footer_list(c, &inner);
+        c->bad |= inner != known->inner || !count;
+        for (; count && !c->bad; --count)
+            if (known->shape)
+                footer_check(c, known->shape);
+            else
+                footer_skip(c, inner, SQT_THRIFT_DEPTH);
+    } else {
+        footer_skip(c, known->type, SQT_THRIFT_DEPTH);
+    }
+}
+
+/* Goes on behind a structure, which is bad if it has not that shape. */
+static void
+footer_check(struct footer_cursor *c, const struct footer_shape *shape) /* NOLINT(misc-no-recursion): shapes end */
+{
+    const struct footer_known *known = shape->known;
+    int field = 0, type = 0;
+    while (!c->bad && (field = footer_field(c, field, &type))) {
+        for (; known->field && known->field < field; ++known)
+            c->bad |= !known->optional;
+        c->bad |= known->field != field || known->type != type;
+        if (!c->bad)
+            footer_check_field(c, known++);
+    }
+    for (; known->field; ++known)
+        c->bad |= !known->optional;
 }
 
 /* ---- reading ---- */
@@ -150,7 +231,10 @@ footer_parse(struct sqt_footer *f, size_t size)
             *span = (struct sqt_footer_span){c.at, 0, count};
             c.bad |= inner != SQT_THRIFT_STRUCT;
             for (uint64_t i = 0; i < count && !c.bad; ++i)
-                footer_skip(&c, inner, SQT_THRIFT_DEPTH);
+                if (field == FILE_GROUPS)
+                    footer_check(&c, &footer_group_shape);
+                else
+                    footer_skip(&c, inner, SQT_THRIFT_DEPTH);
             span->size = (size_t)(c.at - span->at);
         } else if (field == FILE_ROWS && type == SQT_THRIFT_I64) {
             f->rows = (uint64_t)footer_number(&c);
