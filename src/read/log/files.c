@@ -229,9 +229,9 @@ sqt_log_files_try(struct sqt_log_files *f, struct sqt_log_file *file, const stru
     if (sqt_log_files_open(f, file, &bytes, diagnostics) != 0)
         return 0;
     struct files_times *const times = sqt_zeroed(1, sizeof(*times));
+    sqt_log_bytes_allow(&bytes, SQT_LOG_LOOKED_BYTES);
     while (file->looked_at < SQT_LOG_LOOKED_AT && sqt_log_bytes_line(&bytes, standard, &line, &length) == 1)
-        if (length)
-            files_look_at(file, format, line, length, times);
+        files_look_at(file, format, line, length, times);
     files_take_times(file, times);
     free(times);
     files_put_back(f, file, &bytes);

@@ -12,6 +12,8 @@
 
 /* Lines at the begin of a file that are looked at. */
 #define SQT_LOG_LOOKED_AT 4096
+/* Bytes, decompressed, in which they are looked for: the lines of most logs are shorter than 1 KiB. */
+#define SQT_LOG_LOOKED_BYTES ((uint64_t)4 << 20)
 /* A line that is farther from those beside it is damaged, ns. */
 #define SQT_LOG_FAR (INT64_C(366) * 86400 * 1000000000)
 
