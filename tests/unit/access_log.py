@@ -319,6 +319,20 @@ def without_lines():
     check("line %d is not of the format squid: odd" % (len(lines) + 5) in said, "empty lines count as lines", said)
 
 
+def many_files():
+    sub = os.path.join(folder, "many")
+    os.mkdir(sub)
+    write("many/access.log", [r.native() for r in REQUESTS])
+    for number in range(5000):
+        write("many/access.log.%d" % number, [])
+    before = processor_seconds()
+    status, text, said = run("--access-log=" + sub, "--no-comments", "--no-header")
+    check(status == 0 and len(text.splitlines()) == len(REQUESTS) and
+          "--access-log: more than 4096 files; the others are left out" in said, "of 5,000 files 4,096 are read", said)
+    check(processor_seconds() - before < 2 or SANITIZED, "it takes no time")
+    shutil.rmtree(sub)
+
+
 def first_lines():
     """One line, damaged or of something else, does not decide what a log is and when it begins."""
     native = [r.native() for r in REQUESTS]
@@ -567,6 +581,7 @@ try:
     times()
     hostile()
     without_lines()
+    many_files()
     first_lines()
     large_conf()
     refused()

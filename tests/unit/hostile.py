@@ -73,7 +73,7 @@ class Run:
     def __init__(self, path, *command, after=(), to=None):
         piped = os.path.basename(path) in PIPED
         before, begin = busy_seconds(), time.monotonic()
-        with open(path) as file, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with open(path if piped else os.devnull) as file, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = subprocess.Popen([*command, "/dev/stdin" if piped and command[0] == FIGURES else
                                         "-" if piped else path, *after], stdin=file if piped else None,
                                        stdout=to or out, stderr=err)
@@ -228,6 +228,23 @@ def a_crowd_and_its_log(folder):
     shutil.rmtree(logs)
 
 
+def a_folder_of_others(folder):
+    """Names in the folder of a trace that are none of a trace take no memory: 120,000 of 248 letters."""
+    crowded = os.path.join(folder, "crowded")
+    os.mkdir(crowded)
+    for number in range(120000):
+        os.close(os.open(os.path.join(crowded, "%0248d" % number), os.O_CREAT | os.O_WRONLY))
+    sample = os.path.join(os.environ["SQT_SOURCE"], "doc/sample")
+    for name in os.listdir(sample):
+        shutil.copy(os.path.join(sample, name), crowded)
+    before, run = (Run(path, DUMP, "--table=events") for path in (sample, crowded))
+    problems = ["status %d: %s" % (run.status, run.said)] if run.status else []
+    if run.mebibytes > before.mebibytes + 4 and not SANITIZED:
+        problems.append("%.0f MiB; the trace alone takes %.0f" % (run.mebibytes, before.mebibytes))
+    check(problems, "120,000 other names in the folder of a trace take no memory")
+    shutil.rmtree(crowded)
+
+
 def instructions(path, *command):
     out = path + ".callgrind"
     subprocess.run(["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=" + out, *command, path], check=True,
@@ -284,6 +301,7 @@ def main():
         if not THREADS_CHECKED: # which makes all of it too slow, and it is not about threads
             a_crowd(folder)
             a_crowd_and_its_log(folder)
+            a_folder_of_others(folder)
             bounds_are_said(folder)
             (long_form if LONG else time_and_memory)(folder, kinds)
         if not SANITIZED and not THREADS_CHECKED:
