@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "base/listing.h"
 #include "base/open.h"
+#include "read/file/listing.h"
 #include "read_fixture.h"
 
 static int

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/listing.h"
 #include "base/memory.h"
 #include "base/open.h"
+#include "read/file/listing.h"
 #include "read/file/pointer.h"
 #include "read/file/ring.h"
 

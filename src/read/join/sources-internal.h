@@ -6,7 +6,7 @@
 #ifndef SQT_SOURCES_INTERNAL_H
 #define SQT_SOURCES_INTERNAL_H
 
-#include "base/listing.h"
+#include "read/file/listing.h"
 #include "sources.h"
 
 /* The first origin with that ring id; NULL: there is none. */

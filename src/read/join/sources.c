@@ -130,17 +130,6 @@ add_file(struct sqt_source_list *l, int fd, const char *name, enum where where)
     return added;
 }
 
-int
-sqt_sources_list(struct sqt_source_list *l, const char *path, const char *suffix, struct sqt_listing *names)
-{
-    if (sqt_listing_read(names, path, sqt_listing_ends, suffix, SQT_LISTING_MOST) != 0)
-        return -1;
-    if (names->left_out && !l->told_names++)
-        sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: more than %zu files *%s; the last %zu of them are left out",
-                     path, SQT_LISTING_MOST, suffix, names->left_out);
-    return 0;
-}
-
 /* Adds the files of a directory whose names end in `suffix`.  Returns how many segments were new. */
 static size_t
 add_directory_files(struct sqt_source_list *l, const char *path, const char *suffix, enum where where, size_t *seen)

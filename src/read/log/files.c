@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/listing.h"
 #include "base/memory.h"
 #include "base/open.h"
+#include "read/file/listing.h"
 #include "line.h"
 
 /* ---- names ---- */
