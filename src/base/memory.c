@@ -144,15 +144,6 @@ sqt_opendir(const char *path)
     return list;
 }
 
-int
-sqt_scandir(const char *path, struct dirent ***entries)
-{
-    const int count = scandir(path, entries, NULL, alphasort);
-    if (count < 0)
-        unless_no_memory();
-    return count;
-}
-
 DIR *
 sqt_fdopendir(int fd)
 {

@@ -54,9 +54,6 @@ FILE *sqt_fdopen(int fd, const char *mode);
 DIR *sqt_opendir(const char *path);
 DIR *sqt_fdopendir(int fd);
 
-/* scandir() of all entries, in the order of their names. */
-int sqt_scandir(const char *path, struct dirent ***entries);
-
 ssize_t sqt_getline(char **line, size_t *room, FILE *from);
 ssize_t sqt_getdelim(char **text, size_t *room, int end, FILE *from);
 

@@ -21,14 +21,16 @@
 
 /* A call that has begun and not ended, of one thread. */
 struct going {
-    struct going *next;
+    struct going *next; /* that is free, too */
     struct sqt_traced_call call;
-    int open;
 };
 
 struct sqt_strace {
-    struct going *going; /* one for each thread */
+    struct going going[SQT_STRACE_OPEN_MOST];
+    size_t used; /* of them */
+    struct going *free;
     struct sqt_idmap by_thread;
+    uint64_t beyond;
 };
 
 struct sqt_strace *
@@ -40,26 +42,44 @@ sqt_strace_new(void)
 void
 sqt_strace_free(struct sqt_strace *s)
 {
-    for (struct going *g = s->going, *next; g; g = next) {
-        next = g->next;
-        free(g);
-    }
     sqt_idmap_free(&s->by_thread);
     free(s);
 }
 
-static struct going *
-going_of(struct sqt_strace *s, uint32_t thread)
+uint64_t
+sqt_strace_beyond(const struct sqt_strace *s)
 {
-    struct going *g = sqt_idmap_get(&s->by_thread, thread);
-    if (!g) {
-        g = sqt_zeroed(1, sizeof(*g));
-        g->call.thread = thread;
-        g->next = s->going;
-        s->going = g;
-        sqt_idmap_put(&s->by_thread, thread, g);
+    return s->beyond;
+}
+
+/* The thread's call has begun, and does not end in this line. */
+static void
+going_begin(struct sqt_strace *s, const struct sqt_traced_call *call)
+{
+    struct going *g = sqt_idmap_get(&s->by_thread, call->thread);
+    if (!g && !s->free && s->used == SQT_STRACE_OPEN_MOST) {
+        ++s->beyond;
+        return;
     }
-    return g;
+    if (!g) {
+        g = s->free ? s->free : &s->going[s->used++];
+        s->free = g == s->free ? g->next : s->free;
+        sqt_idmap_put(&s->by_thread, call->thread, g);
+    }
+    g->call = *call;
+}
+
+/* The thread's call ends.  Returns 0, and its line's beginning; -1: the thread has none. */
+static int
+going_end(struct sqt_strace *s, uint32_t thread, struct sqt_traced_call *call)
+{
+    struct going *const g = sqt_idmap_take(&s->by_thread, thread);
+    if (!g)
+        return -1;
+    *call = g->call;
+    g->next = s->free;
+    s->free = g;
+    return 0;
 }
 
 static const char *
@@ -170,17 +190,18 @@ sqt_strace_take(struct sqt_strace *s, const char *line, struct sqt_traced_call *
     if (!p || *p != ' ')
         return SQT_STRACE_STRANGE;
     p = skip_spaces(p);
+    struct sqt_traced_call begun;
+    if (strncmp(p, "+++", 3) == 0)
+        going_end(s, call->thread, &begun); /* the thread is over */
     if (strncmp(p, "---", 3) == 0 || strncmp(p, "+++", 3) == 0)
         return SQT_STRACE_NOTHING;
-    struct going *const g = going_of(s, call->thread);
     if (strncmp(p, "<... ", 5) == 0) {
-        const int open = g->open;
-        g->open = 0;
+        const int open = going_end(s, call->thread, &begun) == 0;
         if (!strstr(p, " resumed>"))
             return SQT_STRACE_STRANGE;
         if (!open)
             return SQT_STRACE_NOTHING; /* its begin is not in the file */
-        *call = g->call;
+        *call = begun;
         return take_duration(p, call) ? SQT_STRACE_CALL : without_duration(p);
     }
     p = take_name(p, call);
@@ -190,8 +211,7 @@ sqt_strace_take(struct sqt_strace *s, const char *line, struct sqt_traced_call *
     const size_t length = strlen(p);
     static const char unfinished[] = "<unfinished ...>";
     if (length >= sizeof(unfinished) - 1 && strcmp(p + length - (sizeof(unfinished) - 1), unfinished) == 0) {
-        g->call = *call;
-        g->open = 1;
+        going_begin(s, call);
         return SQT_STRACE_NOTHING;
     }
     if (take_duration(p, call))
@@ -232,13 +252,11 @@ sqt_perf_take(struct sqt_strace *s, const char *line, struct sqt_traced_call *ca
     p = strstr(duration ? duration : p, "): ");
     if (!p || !(p = strace_take_thread(p + 3, &call->thread)))
         return SQT_STRACE_STRANGE;
-    struct going *const g = going_of(s, call->thread);
+    struct sqt_traced_call begun;
     if (strncmp(p, continued, sizeof(continued) - 1) == 0) {
-        const int open = g->open;
-        g->open = 0;
-        if (!open || took < 0)
+        if (going_end(s, call->thread, &begun) != 0 || took < 0)
             return SQT_STRACE_NOTHING;
-        *call = g->call;
+        *call = begun;
         call->ns = took;
         return SQT_STRACE_CALL;
     }
@@ -249,8 +267,7 @@ sqt_perf_take(struct sqt_strace *s, const char *line, struct sqt_traced_call *ca
     const char *const flags = strncmp(call->name, "open", 4) == 0 ? strstr(p, "flags: ") : NULL;
     call->writes = flags && (strncmp(flags + 7, "WRONLY", 6) == 0 || strncmp(flags + 7, "RDWR", 4) == 0);
     if (took < 0) {
-        g->call = *call;
-        g->open = 1;
+        going_begin(s, call);
         return SQT_STRACE_NOTHING;
     }
     call->ns = took;

@@ -29,6 +29,11 @@ enum sqt_strace_line {
 struct sqt_strace;
 struct sqt_strace *sqt_strace_new(void);
 
+/* Calls that have begun and not ended, at once; further ones are left out until some end. */
+#define SQT_STRACE_OPEN_MOST 4096
+/* How many were left out. */
+uint64_t sqt_strace_beyond(const struct sqt_strace *strace);
+
 /* Take one line, without its newline. */
 enum sqt_strace_line sqt_strace_take(struct sqt_strace *strace, const char *line, struct sqt_traced_call *call);
 enum sqt_strace_line sqt_perf_take(struct sqt_strace *strace, const char *line, struct sqt_traced_call *call);

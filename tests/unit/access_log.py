@@ -19,6 +19,7 @@ import zlib
 sys.dont_write_bytecode = True
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP, REPORT = (os.path.join(TOOLS, "sqtrace-" + name) for name in ("dump", "report"))
+SANITIZED = b"__asan_init" in open(DUMP, "rb").read()
 START = 1795842075
 done = 0
 
@@ -278,6 +279,60 @@ def hostile():
     check(len(found) == 70000 - 65536, "servers beyond 65,536 are OTHER", len(found))
 
 
+def processor_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def without_lines():
+    """Holes and empty lines: a look at the first lines ends soon, and reading ends where 64 MiB have no line."""
+    sparse, packed, middle = (os.path.join(folder, name) for name in ("sparse.log", "packed.gz", "middle.log"))
+    write("sparse.log", [])
+    os.truncate(sparse, 1 << 42)
+    with gzip.open(packed, "wb", 6) as log:
+        for _ in range(100):
+            log.write(b"\n" * 1000000)
+    lines = [r.native() for r in REQUESTS]
+    write("middle.log", lines)
+    with open(middle, "r+b") as log:
+        log.seek(1 << 42)
+        log.write(lines[0].encode() + b"\n")
+    for name, more, status, words in (
+            (sparse, [], 1, "no line is of a format that is known"), (packed, [], 1, "no line is of a format that is known"),
+            (sparse, ["--log-format=squid"], 0, "no line follows in 64 MiB; what comes before was read"),
+            (packed, ["--log-format=squid"], 0, "no line follows in 64 MiB; what comes before was read"),
+            (middle, [], 0, "no line follows in 64 MiB; what comes before was read")):
+        before = processor_seconds()
+        try:
+            out = subprocess.run([DUMP, "--access-log=" + name, "--format=tsv", "--no-comments", *more], timeout=60, check=False,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            got, text, said = out.returncode, out.stdout, out.stderr.decode()
+        except subprocess.TimeoutExpired:
+            got, text, said = None, b"", "not done after 60 s"
+        took, what = processor_seconds() - before, os.path.basename(name) + (" of a known format" if more else "")
+        check(got == status and words in said, "no line far and wide: " + what, (got, said))
+        check(took < 2 or SANITIZED, "it takes no time: " + what, "%.2f s" % took)
+        check(name != middle or len(text.splitlines()) == 1 + len(lines), "lines before come: " + what, len(text.splitlines()))
+    found = same(rows("--access-log=" + write("gaps.log", [b"\n" * 100000 + lines[0].encode() + b"\r\n\r\n"] + lines[1:])), NATIVE)
+    check(not found, "empty lines between others", found)
+    said = run("--access-log=" + write("counted.log", ["", ""] + lines + ["", "\r", "odd"]))[2]
+    check("line %d is not of the format squid: odd" % (len(lines) + 5) in said, "empty lines count as lines", said)
+
+
+def many_files():
+    sub = os.path.join(folder, "many")
+    os.mkdir(sub)
+    write("many/access.log", [r.native() for r in REQUESTS])
+    for number in range(5000):
+        write("many/access.log.%d" % number, [])
+    before = processor_seconds()
+    status, text, said = run("--access-log=" + sub, "--no-comments", "--no-header")
+    check(status == 0 and len(text.splitlines()) == len(REQUESTS) and
+          "--access-log: more than 4096 files; the others are left out" in said, "of 5,000 files 4,096 are read", said)
+    check(processor_seconds() - before < 2 or SANITIZED, "it takes no time")
+    shutil.rmtree(sub)
+
+
 def first_lines():
     """One line, damaged or of something else, does not decide what a log is and when it begins."""
     native = [r.native() for r in REQUESTS]
@@ -525,6 +580,8 @@ try:
     rotated()
     times()
     hostile()
+    without_lines()
+    many_files()
     first_lines()
     large_conf()
     refused()

@@ -6,7 +6,7 @@
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-echo "1..9"
+echo "1..14"
 number=0
 result() { # result STATUS NAME
     number=$((number + 1))
@@ -104,3 +104,51 @@ result $? "the same calls as perf trace prints them"
 "$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=perf essay >out 2>err
 [ $? -eq 1 ] && grep -qx 'sqtrace-dump: essay: line 1: this is not what perf trace prints' err
 result $? "another kind of file, for perf"
+
+# within KB COMMAND...: with that much memory, and for 20 s at most
+within() {
+    (
+        ulimit -v "$1"
+        shift
+        exec timeout -k 5 20 "$@"
+    )
+}
+most=600000
+! grep -q __asan_init "$SQT_TOOLS/sqtrace-dump" && ! grep -q __tsan_init "$SQT_TOOLS/sqtrace-dump" || most=unlimited
+
+truncate -s 1T hole
+within $most "$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=strace hole >out 2>err
+[ $? -eq 1 ] && grep -qx 'sqtrace-dump: hole: line 1 does not end in 64 MiB' err
+result $? "a hole"
+
+{
+    echo '77 1700000000.000000 read(1, "x", 1) = 1 <0.100000>'
+    head -c 3000000 /dev/zero | tr '\0' x
+    echo
+    echo '77 1700000001.000000 read(1, "x", 1) = 1 <0.100000>'
+} >long
+syscalls --columns=name,count long
+grep -q "^read	2$" out && grep -q "lines that were not understood: 1$" out
+result $? "a line of 3 MB is not understood, and others are"
+
+awk 'BEGIN { for (i = 1; i <= 300000; ++i) printf "%d 1700000000.0 read(1, <unfinished ...>\n", i
+             for (i = 1; i <= 300000; ++i) printf "%d 1700000001.0 <... read resumed>\"\", 1) = 0 <1.000000>\n", i }' >open
+[ "$most" = unlimited ] || most=60000
+within $most "$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=strace --columns=name,count open >out 2>err
+grep -q "^# calls: 295904 are left out, because more than 4096 go on at once$" out &&
+    [ "$(grep -c '^read	1$' out)" = 4096 ]
+result $? "4,096 calls may go on at once"
+
+awk 'BEGIN { for (i = 1; i <= 9000; ++i) printf "%d 1700000000.0 read(1, <unfinished ...>\n%d 1700000001.0 %s\n", i, i,
+             i % 2 ? "+++ exited with 0 +++" : "<... read resumed>\"\", 1) = 0 <1.000000>" }' >ended
+syscalls ended
+! grep -q "^# calls:" out
+result $? "as many as there are, one after the other"
+
+mkfifo pipe
+timeout 20 "$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=strace pipe >piped 2>err &
+cat long >pipe
+wait $!
+"$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=strace long >out 2>>err
+cmp -s piped out && { syscalls /dev/zero || grep -qx 'sqtrace-dump: /dev/zero: neither a file nor a pipe' err; }
+result $? "a named pipe is read, and a device is refused"

@@ -6,8 +6,10 @@ SQT_HOSTILE_BYTES is the size of a file, without its texts.  With 1000000 it is 
 each table alone and all in one pass, and what each file takes.  With names of kinds it is the long form of these alone.
 """
 
+import gzip
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -73,7 +75,7 @@ class Run:
     def __init__(self, path, *command, after=(), to=None):
         piped = os.path.basename(path) in PIPED
         before, begin = busy_seconds(), time.monotonic()
-        with open(path) as file, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with open(path if piped else os.devnull) as file, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = subprocess.Popen([*command, "/dev/stdin" if piped and command[0] == FIGURES else
                                         "-" if piped else path, *after], stdin=file if piped else None,
                                        stdout=to or out, stderr=err)
@@ -216,6 +218,39 @@ def a_crowd(folder):
           "of 100,000 requests that are open at once none is lost to a bound")
 
 
+def a_crowd_and_its_log(folder):
+    """As many log files as may be open, with lines of the greatest length, beside as many open requests as there may be."""
+    logs = os.path.join(folder, "logs")
+    os.mkdir(logs)
+    for number in range(64):
+        with gzip.open(os.path.join(logs, "access.log.%d.gz" % number), "wb", 1) as log:
+            for at in range(1, 10):
+                log.write(b"170000000%d.000 100 10.0.0.1 TCP_MISS/200 1000 GET http://h/%s - HIER_DIRECT/1.1.1.1 text/html %d 0\n"
+                          % (at, b"x" * 250000, 1000000 + 10 * number + at))
+    run, problems = judged(make(folder, "crowd", 0), "requests and log", DUMP, "--table=requests", "--access-log=" + logs)
+    if "lines that wait for their requests take more than 32 MiB" not in run.said:
+        problems.append((run.tail[-300:], run.said))
+    check(problems, "a crowd and 64 compressed logs beside it: under 256 MiB")
+    shutil.rmtree(logs)
+
+
+def a_folder_of_others(folder):
+    """Names in the folder of a trace that are none of a trace take no memory: 120,000 of 248 letters."""
+    crowded = os.path.join(folder, "crowded")
+    os.mkdir(crowded)
+    for number in range(120000):
+        os.close(os.open(os.path.join(crowded, "%0248d" % number), os.O_CREAT | os.O_WRONLY))
+    sample = os.path.join(os.environ["SQT_SOURCE"], "doc/sample")
+    for name in os.listdir(sample):
+        shutil.copy(os.path.join(sample, name), crowded)
+    before, run = (Run(path, DUMP, "--table=events") for path in (sample, crowded))
+    problems = ["status %d: %s" % (run.status, run.said)] if run.status else []
+    if run.mebibytes > before.mebibytes + 4 and not SANITIZED:
+        problems.append("%.0f MiB; the trace alone takes %.0f" % (run.mebibytes, before.mebibytes))
+    check(problems, "120,000 other names in the folder of a trace take no memory")
+    shutil.rmtree(crowded)
+
+
 def instructions(path, *command):
     out = path + ".callgrind"
     subprocess.run(["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=" + out, *command, path], check=True,
@@ -271,6 +306,8 @@ def main():
         harmful_text(folder)
         if not THREADS_CHECKED: # which makes all of it too slow, and it is not about threads
             a_crowd(folder)
+            a_crowd_and_its_log(folder)
+            a_folder_of_others(folder)
             bounds_are_said(folder)
             (long_form if LONG else time_and_memory)(folder, kinds)
         if not SANITIZED and not THREADS_CHECKED:

@@ -385,6 +385,46 @@ the_end_of_a_long_log(void **state)
     unlink(followed);
 }
 
+static void
+counts_skipped(void *context, enum sqt_severity severity, const char *text)
+{
+    assert_int_equal(severity, SQT_WARNING);
+    *(unsigned *)context += strstr(text, " bytes were skipped: no line was found before them") != NULL;
+}
+
+/* A hole in a log that is followed, or lines that are none, do not stop whoever shows it. */
+static void
+a_hole_in_a_log_that_grows(void **state)
+{
+    const char *const names[] = {followed};
+    const struct sqt_log_request request = {.files = names, .count = 1, .format = "%ts %tr %un", .follow = 1};
+    unsigned skipped = 0;
+    struct sqt_diagnostics diagnostics = {.function = counts_skipped, .context = &skipped};
+    char found[16] = "";
+    (void)state;
+    strcpy(followed + strlen(followed) - 6, "XXXXXX");
+    close(mkstemp(followed));
+    append("1795842075 1 a\n");
+    struct sqt_log *const log = sqt_log_open(&request, &diagnostics);
+    assert_non_null(log);
+    assert_string_equal(come(log), "a");
+    assert_int_equal(truncate(followed, (off_t)1 << 42), 0);
+    append("\n1795842076 1 b\n");
+    for (unsigned i = 0; i < 4; ++i)
+        strcat(found, come(log));
+    assert_string_equal(found, "b");
+    assert_int_equal(skipped, 1);
+    FILE *const to = fopen(followed, "a");
+    for (unsigned i = 0; i < 9000000; ++i)
+        fputs("x\n", to);
+    fclose(to);
+    append("1795842077 1 c\n");
+    assert_string_equal(come(log), ""); /* not before the next time: 16 MiB of them were read */
+    assert_string_equal(come(log), "c");
+    sqt_log_close(log);
+    unlink(followed);
+}
+
 /* A log may name any number of kids, as where its last field is taken for one. */
 static void
 kids_are_bounded(void **state)
@@ -428,6 +468,7 @@ main(void)
         cmocka_unit_test(names_are_bounded),
         cmocka_unit_test(a_log_that_grows),
         cmocka_unit_test(the_end_of_a_long_log),
+        cmocka_unit_test(a_hole_in_a_log_that_grows),
         cmocka_unit_test(kids_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, forget);

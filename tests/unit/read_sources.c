@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/open.h"
+#include "read/file/listing.h"
 #include "read_fixture.h"
 
 static int
@@ -356,6 +357,44 @@ many_files_need_few_descriptors(void **state)
     read_expect_records(&result, made, made_count, 0);
 }
 
+/* Of a folder only the names that are wanted are kept, and the first of them. */
+static void
+names_in_a_folder_are_bounded(void **state)
+{
+    struct sqt_listing listing;
+    char folder[4096], name[8];
+    (void)state;
+    snprintf(folder, sizeof(folder), "%s", read_path("names"));
+    assert_int_equal(mkdir(folder, 0700), 0);
+    const int at = open(folder, O_RDONLY | O_DIRECTORY);
+    for (unsigned i = 0; i < 60; ++i) {
+        snprintf(name, sizeof(name), "%02u%s", i * 37 % 60, i % 3 ? ".sqt" : ".txt");
+        close(openat(at, name, O_WRONLY | O_CREAT, 0600));
+    }
+    close(openat(at, ".sqt", O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(sqt_listing_read(&listing, folder, sqt_listing_ends, ".sqt", 7), 0);
+    assert_int_equal(listing.count, 7);
+    assert_int_equal(listing.left_out, 40 - 7);
+    for (unsigned i = 0; i < 7; ++i) {
+        snprintf(name, sizeof(name), "%02u.sqt", i / 2 * 3 + 1 + i % 2);
+        assert_string_equal(listing.names[i], name);
+    }
+    sqt_listing_free(&listing);
+    assert_int_equal(sqt_listing_read(&listing, folder, sqt_listing_ends, ".sqt", 40), 0);
+    assert_int_equal(listing.count, 40);
+    assert_int_equal(listing.left_out, 0);
+    sqt_listing_free(&listing);
+    assert_int_equal(sqt_listing_read(&listing, read_path("nowhere"), sqt_listing_ends, ".sqt", 7), -1);
+    assert_int_equal(errno, ENOENT);
+    for (unsigned i = 0; i < 60; ++i) {
+        snprintf(name, sizeof(name), "%02u%s", i * 37 % 60, i % 3 ? ".sqt" : ".txt");
+        unlinkat(at, name, 0);
+    }
+    unlinkat(at, ".sqt", 0);
+    close(at);
+    rmdir(folder);
+}
+
 int
 main(void)
 {
@@ -371,6 +410,7 @@ main(void)
         TEST(a_file_may_be_the_standard_input),
         TEST(a_segment_is_found_wherever_it_begins),
         TEST(many_files_need_few_descriptors),
+        TEST(names_in_a_folder_are_bounded),
     };
     return cmocka_run_group_tests_name("read_sources", tests, NULL, NULL);
 }

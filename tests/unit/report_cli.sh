@@ -112,6 +112,13 @@ mkdir mine
 fails 1 "mine: is not a report; name another with -o" -o mine/ t/few.sqt
 [ -f mine/letter ]
 check "what is not a report is not touched"
+mkdir piped
+mkfifo piped/index.html
+plain=$report
+waits() { timeout 20 "$plain" "$@"; }
+report=waits
+fails 1 "piped: holds half a report (its index.html has no end); remove it, or name another with -o" -o piped t/few.sqt
+report=$plain
 fails 1 "none/r.part: cannot be made: No such file or directory" -o none/r t/few.sqt
 fails 1 "/proc/r.part: cannot be made: No such file or directory" -o /proc/r t/few.sqt
 if [ "$(id -u)" -ne 0 ]; then

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -203,6 +204,28 @@ close_output(struct dump *d, int failed)
     return -1;
 }
 
+/* A file, or a pipe that the user names, as a trace may be one; NULL with errno.  EINVAL: it is neither. */
+static FILE *
+open_strace(const char *name)
+{
+    struct stat st;
+    const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return NULL;
+    const int known = fstat(fd, &st) == 0;
+    if (known && (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))) {
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        while (poll(&wait, 1, -1) < 0 && errno == EINTR)
+            ;
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+        return sqt_fdopen(fd, "r");
+    }
+    const int error = known ? EINVAL : errno;
+    close(fd);
+    errno = error;
+    return NULL;
+}
+
 /* What strace or perf trace printed, in place of a trace. */
 static int
 read_strace(struct dump *d)
@@ -210,11 +233,12 @@ read_strace(struct dump *d)
     const struct dump_request *const r = d->request;
     for (size_t i = 0; i < r->trace_count; ++i) {
         const int standard = strcmp(r->traces[i], "-") == 0;
-        FILE *const file = standard ? stdin : sqt_fopen(r->traces[i], "r");
+        FILE *const file = standard ? stdin : open_strace(r->traces[i]);
         char error[512];
         int failed = !file;
         if (!file)
-            snprintf(error, sizeof(error), "%.400s: %s", r->traces[i], strerror(errno));
+            snprintf(error, sizeof(error), "%.400s: %s", r->traces[i],
+                     errno == EINVAL ? "neither a file nor a pipe" : strerror(errno));
         else
             failed = sqt_syscalls_of_tracer(&d->job, sqt_tracer_find(r->given[DUMP_from]), file, r->traces[i], error,
                                             sizeof(error)) != 0;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/memory.h"
+#include "base/open.h"
 #include "report.h"
 
 #define END_MARK "<!-- sqtrace-report: the end -->\n"
@@ -102,7 +102,7 @@ static int
 ends_with_mark(const char *file)
 {
     char end[sizeof(END_MARK)] = "";
-    const int fd = open(file, O_RDONLY | O_CLOEXEC);
+    const int fd = sqt_open_regular(AT_FDCWD, file, O_RDONLY | O_NOFOLLOW, NULL);
     if (fd < 0)
         return 0;
     const off_t from = lseek(fd, -(off_t)strlen(END_MARK), SEEK_END);

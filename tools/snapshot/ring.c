@@ -5,7 +5,6 @@
  * The head is taken first, then records are copied, then the tail is known.  Records before the tail may have been
  * overwritten, and are in segments by then, which are taken afterwards.  Room that holds no records stays a hole.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/open.h"
+#include "read/file/listing.h"
 #include "read/file/pointer.h"
 #include "read/file/ring.h"
 
@@ -122,19 +122,18 @@ ring_take(struct snapshot_out *out, const char *path, const char *name)
 int
 snapshot_rings(struct snapshot_out *out, const char *directory)
 {
-    struct dirent **names;
-    const int count = sqt_scandir(directory, &names);
+    struct sqt_listing names;
     int result = 0;
-    if (count < 0)
+    if (sqt_listing_read(&names, directory, sqt_listing_ends, ".ring", SQT_LISTING_MOST) != 0)
         return program_fail(&out->voice, "%s: cannot be read: %s", directory, strerror(errno));
-    for (int i = 0; i < count; ++i) {
+    if (names.left_out)
+        program_say(&out->voice, "warning: %s: more than %zu files *.ring; the last %zu of them are left out",
+                    directory, SQT_LISTING_MOST, names.left_out);
+    for (size_t i = 0; i < names.count && result == 0; ++i) {
         char path[4096];
-        const size_t length = strlen(names[i]->d_name);
-        if (length > 5 && strcmp(names[i]->d_name + length - 5, ".ring") == 0 && result == 0 &&
-            snprintf(path, sizeof(path), "%s/%s", directory, names[i]->d_name) < (int)sizeof(path))
-            result = ring_take(out, path, names[i]->d_name);
-        free(names[i]);
+        if (snprintf(path, sizeof(path), "%s/%s", directory, names.names[i]) < (int)sizeof(path))
+            result = ring_take(out, path, names.names[i]);
     }
-    free(names);
+    sqt_listing_free(&names);
     return result;
 }

@@ -23,6 +23,9 @@ static const struct {
 };
 /* Windows without a call that stand one by one; more of them are one. */
 #define IDLE_MOST (2 * SQT_THREADS_IDLE)
+/* Bytes of a line; a longer one is not understood.  In so many bytes one must end. */
+#define LINE_MOST ((size_t)1 << 20)
+#define LINE_ENDS ((size_t)64 << 20)
 #define CLASSES (sizeof(classes) / sizeof(*classes))
 
 struct strace {
@@ -114,6 +117,34 @@ strace_table_take(struct strace *s, const struct sqt_traced_call *call)
         s->last = end;
 }
 
+/* Reads a line without its newline, of a longer one the begin.  Returns its length; -1: there are no more. */
+static ssize_t
+strace_table_line(FILE *file, char line[LINE_MOST])
+{
+    size_t length = 0;
+    int c = getc_unlocked(file);
+    if (c == EOF)
+        return -1;
+    for (; c != EOF && c != '\n' && length < LINE_ENDS; c = getc_unlocked(file), ++length)
+        if (length < LINE_MOST)
+            line[length] = (char)c;
+    line[length < LINE_MOST ? length : LINE_MOST - 1] = '\0';
+    return (ssize_t)length;
+}
+
+static void
+strace_table_note(const struct sqt_strace *reader, uint64_t strange, struct sqt_job *job)
+{
+    char text[96];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)strange);
+    if (strange)
+        job->note(job->context, "lines that were not understood", text);
+    snprintf(text, sizeof(text), "%llu are left out, because more than %d go on at once",
+             (unsigned long long)sqt_strace_beyond(reader), SQT_STRACE_OPEN_MOST);
+    if (sqt_strace_beyond(reader))
+        job->note(job->context, "calls", text);
+}
+
 int
 sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FILE *file, const char *name, char *error,
                        size_t error_size)
@@ -121,16 +152,19 @@ sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FIL
     struct strace s = {.job = job, .first = SQT_MISSING};
     struct sqt_strace *const reader = sqt_strace_new();
     struct sqt_traced_call call;
-    char *line = NULL;
-    size_t room = 0;
+    char *const line = sqt_allocated(LINE_MOST);
     ssize_t length;
     uint64_t number = 0, strange = 0;
     int failed = 0;
-    while (!failed && !job->done && (length = sqt_getline(&line, &room, file)) >= 0) {
+    while (!failed && !job->done && (length = strace_table_line(file, line)) >= 0) {
         ++number;
-        if (length && line[length - 1] == '\n')
-            line[length - 1] = '\0';
-        const enum sqt_strace_line what = tracer->take(reader, line, &call);
+        if ((size_t)length == LINE_ENDS) {
+            snprintf(error, error_size, "%s: line %llu does not end in 64 MiB", name, (unsigned long long)number);
+            failed = 1;
+            break;
+        }
+        const enum sqt_strace_line what =
+            (size_t)length < LINE_MOST ? tracer->take(reader, line, &call) : SQT_STRACE_STRANGE;
         if (what == SQT_STRACE_CALL)
             strace_table_take(&s, &call);
         else if (what == SQT_STRACE_STRANGE)
@@ -153,10 +187,7 @@ sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FIL
     }
     if (!failed) {
         strace_table_close_window(&s, s.last);
-        char text[64];
-        snprintf(text, sizeof(text), "%llu", (unsigned long long)strange);
-        if (strange)
-            job->note(job->context, "lines that were not understood", text);
+        strace_table_note(reader, strange, job);
     }
     sqt_threads_note(&s.threads, job);
     sqt_threads_free(&s.threads);

@@ -18,8 +18,8 @@
 #define APART INT64_C(3600000000000)
 /* Lines of one kid and xid that are kept. */
 #define ALIKE 8
-/* Bytes of lines that are kept. */
-#define KEPT ((size_t)64 << 20)
+/* Bytes of lines that are kept.  The model may have 152 MiB of open things beside them, and the files of the log 40 MiB. */
+#define KEPT ((size_t)32 << 20)
 
 /* A line, and the texts that it points to. */
 struct beside_line {
@@ -33,6 +33,8 @@ struct beside_line {
 
 struct sqt_beside {
     struct sqt_log *log;
+    struct sqt_diagnostics *diagnostics;
+    int told;               /* that lines were left out; said once */
     struct sqt_idmap lines; /* the first of a key */
     struct beside_line *oldest, *newest, *found;
     size_t bytes;
@@ -44,10 +46,11 @@ struct sqt_beside {
 };
 
 struct sqt_beside *
-sqt_beside_new(struct sqt_log *log)
+sqt_beside_new(struct sqt_log *log, struct sqt_diagnostics *diagnostics)
 {
     struct sqt_beside *const b = sqt_zeroed(1, sizeof(*b));
     b->log = log;
+    b->diagnostics = diagnostics;
     b->read = INT64_MIN;
     return b;
 }
@@ -98,12 +101,27 @@ beside_thin(struct sqt_beside *b, uint64_t key)
         beside_drop(b, line);
 }
 
+/* Of lines for which there is no room, the oldest go. */
+static void
+beside_make_room(struct sqt_beside *b, size_t size)
+{
+    while (b->oldest && b->bytes + size > KEPT) {
+        if (!b->told++)
+            sqt_diagnose(
+                b->diagnostics, SQT_NOTE,
+                "--access-log: lines that wait for their requests take more than %zu MiB; the oldest are left out",
+                KEPT >> 20);
+        beside_drop(b, b->oldest);
+    }
+}
+
 static void
 beside_keep(struct sqt_beside *b, const struct sqt_logged *l)
 {
     beside_thin(b, beside_key(l->kid, l->xid));
     const size_t texts = beside_length(l->client) + beside_length(l->url) + beside_length(l->host) +
                          beside_length(l->user) + beside_length(l->hierarchy);
+    beside_make_room(b, sizeof(struct beside_line) + texts + 16);
     struct beside_line *const line = sqt_allocated(sizeof(*line) + texts);
     char *to = line->texts;
     *line = (struct beside_line){.logged = *l, .key = beside_key(l->kid, l->xid), .size = sizeof(*line) + texts + 16};
@@ -184,7 +202,7 @@ static void
 beside_go_on(struct sqt_beside *b, int64_t end)
 {
     while (b->read < end + AHEAD && beside_read(b, end))
-        while (b->oldest && (b->oldest->logged.at < end - FAR || b->bytes > KEPT))
+        while (b->oldest && b->oldest->logged.at < end - FAR)
             beside_drop(b, b->oldest);
 }
 

@@ -13,7 +13,8 @@
 
 struct sqt_beside;
 
-struct sqt_beside *sqt_beside_new(struct sqt_log *log);
+/* diagnostics: where it reports that more lines wait for their requests than it keeps, once. */
+struct sqt_beside *sqt_beside_new(struct sqt_log *log, struct sqt_diagnostics *diagnostics);
 
 /* Squid still writes the log: where it has no more lines, there may be some later. */
 void sqt_beside_follow(struct sqt_beside *beside);

@@ -71,7 +71,7 @@ sqt_stream_join_log(struct sqt_stream *s, const struct sqt_log_request *request)
         return -1;
     }
     s->log = log;
-    s->beside = sqt_beside_new(log);
+    s->beside = sqt_beside_new(log, &s->diagnostics);
     if (request->follow)
         sqt_beside_follow(s->beside);
     return 0;

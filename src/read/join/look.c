@@ -5,7 +5,6 @@
  * The names of all files that need not be opened again are kept, so a look costs a stat() while nothing changes, and
  * else a listing.  A name that goes away is forgotten: there are as many names as files.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -106,21 +105,19 @@ look_at_file(struct sqt_source_list *l, const char *name)
 static void
 look_through(struct sqt_source_list *l, const char *path, const char *suffix, struct sqt_seen *now)
 {
-    struct dirent **names;
-    const int count = sqt_scandir(path, &names);
-    for (int i = 0; i < count; ++i) {
+    struct sqt_listing names;
+    if (sqt_sources_list(l, path, suffix, &names) != 0)
+        return;
+    for (size_t i = 0; i < names.count; ++i) {
         char file[4096];
-        if (sqt_sources_ends_with(names[i]->d_name, suffix) &&
-            snprintf(file, sizeof(file), "%s/%s", path, names[i]->d_name) < (int)sizeof(file)) {
+        if (snprintf(file, sizeof(file), "%s/%s", path, names.names[i]) < (int)sizeof(file)) {
             if (look_has_seen(&l->seen, file) || look_at_file(l, file))
                 look_note(now, file);
             else
                 l->look_again = 1;
         }
-        free(names[i]);
     }
-    if (count >= 0)
-        free(names);
+    sqt_listing_free(&names);
 }
 
 /* A directory that changed within the last second may change again without another time. */

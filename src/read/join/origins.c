@@ -106,6 +106,17 @@ tell_too_many(struct sqt_source_list *l, const char *name, int *told, unsigned m
     *told = 1;
 }
 
+int
+sqt_sources_list(struct sqt_source_list *l, const char *path, const char *suffix, struct sqt_listing *names)
+{
+    if (sqt_listing_read(names, path, sqt_listing_ends, suffix, SQT_LISTING_MOST) != 0)
+        return -1;
+    if (names->left_out && !l->told_names++)
+        sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: more than %zu files *%s; the last %zu of them are left out",
+                     path, SQT_LISTING_MOST, suffix, names->left_out);
+    return 0;
+}
+
 /* ---- segments ---- */
 
 size_t

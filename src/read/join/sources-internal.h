@@ -6,8 +6,7 @@
 #ifndef SQT_SOURCES_INTERNAL_H
 #define SQT_SOURCES_INTERNAL_H
 
-#include <string.h>
-
+#include "read/file/listing.h"
 #include "sources.h"
 
 /* The first origin with that ring id; NULL: there is none. */
@@ -20,13 +19,9 @@ size_t sqt_sources_add_segment(struct sqt_source_list *sources, int fd, int keep
 /* Adds a ring; named_by: the file whose removal says that its writer has ended.  fd stays the caller's. */
 void sqt_sources_add_ring(struct sqt_source_list *sources, int fd, const char *name, const char *named_by);
 
-/* Whether the name ends so, and has more than that. */
-static inline int
-sqt_sources_ends_with(const char *name, const char *end)
-{
-    const size_t n = strlen(name), m = strlen(end);
-    return n > m && strcmp(name + n - m, end) == 0;
-}
+/* The names in a directory that end in `suffix`.  Reports once that there are more than SQT_LISTING_MOST.  Returns 0, or -1
+ * with errno. */
+int sqt_sources_list(struct sqt_source_list *sources, const char *path, const char *suffix, struct sqt_listing *names);
 
 /* Frees the list of names. */
 void sqt_sources_forget_names(struct sqt_seen *seen);

@@ -4,7 +4,6 @@
  */
 #include "sources.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -135,18 +134,16 @@ add_file(struct sqt_source_list *l, int fd, const char *name, enum where where)
 static size_t
 add_directory_files(struct sqt_source_list *l, const char *path, const char *suffix, enum where where, size_t *seen)
 {
-    struct dirent **names;
+    struct sqt_listing names;
     size_t added = 0;
-    const int count = sqt_scandir(path, &names);
-    if (count < 0) {
+    if (sqt_sources_list(l, path, suffix, &names) != 0) {
         if (where != AGAIN)
             sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: cannot be read: %s", path, strerror(errno));
         return 0;
     }
-    for (int i = 0; i < count; ++i) {
+    for (size_t i = 0; i < names.count; ++i) {
         char file[4096];
-        if (sqt_sources_ends_with(names[i]->d_name, suffix) &&
-            snprintf(file, sizeof(file), "%s/%s", path, names[i]->d_name) < (int)sizeof(file)) {
+        if (snprintf(file, sizeof(file), "%s/%s", path, names.names[i]) < (int)sizeof(file)) {
             const int fd = sqt_open_regular(AT_FDCWD, file, O_RDONLY, NULL);
             ++*seen;
             if (fd >= 0) {
@@ -157,9 +154,8 @@ add_directory_files(struct sqt_source_list *l, const char *path, const char *suf
             else if (where != AGAIN && errno != ENOENT) /* deleted meanwhile */
                 sqt_diagnose(l->diagnostics, SQT_WARNING, SQT_CANNOT_OPEN(errno), file, strerror(errno));
         }
-        free(names[i]);
     }
-    free(names);
+    sqt_listing_free(&names);
     return added;
 }
 

@@ -43,7 +43,7 @@ struct sqt_source_list {
     struct sqt_ahead *ahead;
     size_t definition_bytes; /* left */
     size_t segment_count;
-    int told_segments, told_origins, told_rings; /* that there are too many; said once */
+    int told_segments, told_origins, told_rings, told_names; /* that there are too many; said once */
     struct sqt_origin_reader **origins;
     size_t origin_count, origin_room;
     struct sqt_boot *boots;

@@ -14,7 +14,10 @@
 #include "base/memory.h"
 #include "base/open.h"
 
-#define ROOM ((size_t)1 << 20)
+/* Two lines of the greatest length.  64 files may be open beside a trace, so it is not more. */
+#define ROOM (2 * SQT_LOG_LINE_MOST)
+/* The first lines of the standard input stay in its buffer while it is looked at. */
+#define STANDARD_ROOM ((size_t)1 << 20)
 #define PACKED_ROOM ((size_t)64 << 10)
 
 static ssize_t
@@ -28,6 +31,30 @@ bytes_read(struct sqt_log_bytes *b, void *to, size_t room)
         b->error = strerror(errno);
     b->read += n > 0 ? (uint64_t)n : 0;
     return n;
+}
+
+static void
+bytes_spend(struct sqt_log_bytes *b, size_t n)
+{
+    b->left = b->left > n ? b->left - n : 0;
+}
+
+/* Whether more may be read.  If not, it seems to end. */
+static int
+bytes_may_read(struct sqt_log_bytes *b)
+{
+    if (b->left)
+        return 1;
+    b->spent = b->ended = 1;
+    return 0;
+}
+
+void
+sqt_log_bytes_allow(struct sqt_log_bytes *b, uint64_t left)
+{
+    b->left = left;
+    b->ended &= !b->spent;
+    b->spent = 0;
 }
 
 /* ---- compressed files ---- */
@@ -73,9 +100,12 @@ bytes_refill(struct sqt_log_bytes *b)
 {
     if (b->packed_begin < b->packed_end)
         return 1;
+    if (!bytes_may_read(b))
+        return 0;
     const ssize_t n = bytes_read(b, b->packed, PACKED_ROOM);
     b->packed_begin = 0;
     b->packed_end = n > 0 ? (size_t)n : 0;
+    bytes_spend(b, b->packed_end); /* they may be nothing when they are decompressed */
     return n > 0;
 }
 
@@ -118,18 +148,18 @@ bytes_inflate(struct sqt_log_bytes *b, char *to, size_t room)
 
 /* ---- the buffer ---- */
 
+/* More bytes, until the buffer has `room` of them. */
 static void
-bytes_fill(struct sqt_log_bytes *b)
+bytes_fill(struct sqt_log_bytes *b, size_t room)
 {
-    const size_t room = ROOM - b->end;
-    if (b->inflater) {
-        b->end += bytes_inflate(b, b->buffer + b->end, room);
+    if (!bytes_may_read(b))
         return;
-    }
-    const ssize_t n = bytes_read(b, b->buffer + b->end, room);
-    if (n > 0)
+    const ssize_t n = b->inflater ? (ssize_t)bytes_inflate(b, b->buffer + b->end, room - b->end)
+                                  : bytes_read(b, b->buffer + b->end, room - b->end);
+    if (n > 0) {
         b->end += (size_t)n;
-    else
+        bytes_spend(b, (size_t)n);
+    } else if (!b->inflater)
         b->ended = 1;
 }
 
@@ -138,11 +168,10 @@ static void
 bytes_begin(struct sqt_log_bytes *b)
 {
     while (b->end < 2 && !b->ended)
-        bytes_fill(b);
+        bytes_fill(b, PACKED_ROOM); /* if it is compressed, they go there */
     if (!is_compressed((uint8_t *)b->buffer, b->end))
         return;
-    /* What was read is more than fits where compressed bytes go: it stands in for the first reading. */
-    b->packed = sqt_allocated(ROOM);
+    b->packed = sqt_allocated(PACKED_ROOM);
     memcpy(b->packed, b->buffer, b->end);
     b->packed_end = b->end;
     b->end = 0;
@@ -156,7 +185,8 @@ sqt_log_bytes_open(struct sqt_log_bytes *b, const char *name, uint64_t *size)
     struct stat st;
     memset(b, 0, sizeof(*b));
     *size = 0;
-    if (strcmp(name, "-") == 0)
+    const int standard = strcmp(name, "-") == 0;
+    if (standard)
         b->fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     else {
         b->fd = sqt_open_regular(AT_FDCWD, name, O_RDONLY, &st);
@@ -164,7 +194,9 @@ sqt_log_bytes_open(struct sqt_log_bytes *b, const char *name, uint64_t *size)
     }
     if (b->fd < 0)
         return -1;
-    b->buffer = sqt_allocated(ROOM + 1);
+    b->room = standard ? STANDARD_ROOM : ROOM;
+    b->left = SQT_LOG_GAP_MOST;
+    b->buffer = sqt_allocated(b->room + 1);
     bytes_begin(b);
     return 0;
 }
@@ -178,19 +210,30 @@ bytes_move(struct sqt_log_bytes *b)
     b->begin = 0;
 }
 
-/* A line that does not fit is passed over to its end. */
+/* A line that does not fit is passed over to its end, or as far as it is there. */
 static void
 bytes_pass_over(struct sqt_log_bytes *b)
 {
     const char *newline = NULL;
-    ++b->too_long;
-    ++b->gone;
+    b->too_long += !b->cut;
+    b->gone += !b->cut;
     do {
         b->begin = b->end = 0;
-        bytes_fill(b);
+        bytes_fill(b, b->room);
         newline = memchr(b->buffer, '\n', b->end);
     } while (!newline && !b->ended);
     b->begin = newline ? (size_t)(newline - b->buffer) + 1 : b->end;
+    b->cut = !newline;
+}
+
+/* Nothing but empty lines is passed over at once, so that it costs no more than other bytes. */
+static void
+bytes_pass_empty(struct sqt_log_bytes *b)
+{
+    if (b->cut) /* the first newline is that of the line within which it goes on */
+        return;
+    for (; b->begin < b->end && b->buffer[b->begin] == '\n'; ++b->begin)
+        ++b->number;
 }
 
 void
@@ -212,16 +255,19 @@ sqt_log_bytes_line(struct sqt_log_bytes *b, int keep, char **line, size_t *lengt
 {
     size_t looked = 0;
     for (;;) {
+        if (!looked)
+            bytes_pass_empty(b);
         char *const from = b->buffer + b->begin;
         const size_t left = b->end - b->begin;
         char *const newline = memchr(from + looked, '\n', left - looked);
         if (newline && (size_t)(newline - from) > SQT_LOG_LINE_MOST) {
-            ++b->too_long;
+            b->too_long += !b->cut;
+            b->cut = 0;
             b->begin += (size_t)(newline - from) + 1;
             looked = 0;
             continue;
         }
-        if (newline || (b->ended && left && !b->follow)) {
+        if (newline || (b->ended && left && !b->follow && !b->spent)) {
             *line = from;
             *length = newline ? (size_t)(newline - from) : left;
             b->begin += *length + (newline != NULL);
@@ -230,16 +276,19 @@ sqt_log_bytes_line(struct sqt_log_bytes *b, int keep, char **line, size_t *lengt
                 b->cut = 0;
                 continue;
             }
+            ++b->number;
             *length -= *length && from[*length - 1] == '\r';
-            return 1;
+            if (*length)
+                return 1;
+            continue;
         }
         if (b->ended) {
             b->ended = !b->follow;
             return 0;
         }
         looked = left;
-        if (b->end < ROOM) {
-            bytes_fill(b);
+        if (b->end < b->room) {
+            bytes_fill(b, b->room);
             continue;
         }
         if (keep && b->begin) /* with nothing in front of it, there is nothing to keep */
@@ -256,7 +305,9 @@ void
 sqt_log_bytes_rewind(struct sqt_log_bytes *b)
 {
     b->begin = 0;
+    b->number = 0;
     b->too_long = b->gone;
+    sqt_log_bytes_allow(b, SQT_LOG_GAP_MOST);
 }
 
 void

@@ -14,6 +14,9 @@ log_only_looks_so(const struct sqt_log_file *file, const struct sqt_log_format *
     return format->has[SQT_LOG_XID] && format->has[SQT_LOG_KID] && !sqt_log_file_may_join(file);
 }
 
+/* Files of lines that are of no known format, after which no more are looked at. */
+#define STRANGE_MOST 64
+
 /* Of all formats that have names the one that most lines of the first file are of; of several the first that does not only look
  * so. */
 static int
@@ -22,8 +25,9 @@ log_guess(struct sqt_log *log)
     const char *best = NULL, *name;
     uint64_t most = 0;
     int unsure = 0;
+    unsigned strange = 0;
     char error[256];
-    for (size_t file = 0; file < log->files.count && !best; ++file)
+    for (size_t file = 0; file < log->files.count && !best && strange < STRANGE_MOST; ++file) {
         for (unsigned i = 0; (name = sqt_log_format_name(i)) != NULL; ++i) {
             struct sqt_log_format format;
             if (sqt_log_format_parse(&format, name, sqt_log_format_named(name), error, sizeof(error)) == 0) {
@@ -38,6 +42,8 @@ log_guess(struct sqt_log *log)
             }
             sqt_log_format_free(&format);
         }
+        strange += log->files.files[file].looked_at != 0;
+    }
     if (best)
         return sqt_log_format_parse(&log->format, best, sqt_log_format_named(best), error, sizeof(error));
     sqt_diagnose(log->diagnostics, SQT_ERROR,

@@ -5,6 +5,7 @@
 #include "files.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/open.h"
+#include "read/file/listing.h"
 #include "line.h"
 
 /* ---- names ---- */
@@ -20,13 +22,25 @@
 static const char files_macro[] = "${process_number}";
 #define MACRO (sizeof(files_macro) - 1)
 
+static void
+files_leave_out(struct sqt_log_files *f, struct sqt_diagnostics *diagnostics)
+{
+    if (!f->told++)
+        sqt_diagnose(diagnostics, SQT_WARNING, "--access-log: more than %zu files; the others are left out",
+                     SQT_LOG_FILES_MOST);
+}
+
 /* before: the length of what stands before the number of a kid in the name; 0: there is none. */
 static void
-files_add(struct sqt_log_files *f, const char *name, size_t before)
+files_add(struct sqt_log_files *f, const char *name, size_t before, struct sqt_diagnostics *diagnostics)
 {
     for (size_t i = 0; i < f->count; ++i)
         if (strcmp(f->files[i].name, name) == 0)
             return;
+    if (f->count == SQT_LOG_FILES_MOST) {
+        files_leave_out(f, diagnostics);
+        return;
+    }
     f->files = sqt_resized(f->files, (f->count + 1) * sizeof(*f->files));
     f->files[f->count++] =
         (struct sqt_log_file){.name = sqt_copied(name),
@@ -36,18 +50,59 @@ files_add(struct sqt_log_files *f, const char *name, size_t before)
     f->kids |= before != 0;
 }
 
-static void
-files_match(struct sqt_log_files *f, const char *pattern, size_t before, struct sqt_diagnostics *diagnostics)
+static int
+files_wants(const char *name, const char *pattern)
+{
+    return fnmatch(pattern, name, FNM_PERIOD) == 0;
+}
+
+/* The files of a folder whose names match.  folder: as their names begin, with the slash; "": the current one.  Returns how
+ * many there are. */
+static size_t
+files_match_in(struct sqt_log_files *f, const char *folder, const char *pattern, size_t before,
+               struct sqt_diagnostics *diagnostics)
+{
+    struct sqt_listing found;
+    if (sqt_listing_read(&found, *folder ? folder : ".", files_wants, pattern, SQT_LOG_FILES_MOST) != 0)
+        return 0;
+    const size_t count = found.count;
+    for (size_t i = 0; i < count; ++i) {
+        char *const name = sqt_printed("%s%s", folder, found.names[i]);
+        files_add(f, name, before, diagnostics);
+        free(name);
+    }
+    if (found.left_out)
+        files_leave_out(f, diagnostics);
+    sqt_listing_free(&found);
+    return count;
+}
+
+/* The same where folders are patterns, too. */
+static size_t
+files_match_all(struct sqt_log_files *f, const char *pattern, size_t before, struct sqt_diagnostics *diagnostics)
 {
     glob_t found = {.gl_pathc = 0};
     const int result = glob(pattern, 0, NULL, &found);
     if (result == GLOB_NOSPACE)
         sqt_no_memory();
-    if (result != 0)
-        sqt_diagnose(diagnostics, SQT_ERROR, "%s: no file is called so", pattern);
-    for (size_t i = 0; i < found.gl_pathc && result == 0; ++i)
-        files_add(f, found.gl_pathv[i], before);
+    const size_t count = result == 0 ? found.gl_pathc : 0;
+    for (size_t i = 0; i < count; ++i)
+        files_add(f, found.gl_pathv[i], before, diagnostics);
     globfree(&found);
+    return count;
+}
+
+static void
+files_match(struct sqt_log_files *f, const char *pattern, size_t before, struct sqt_diagnostics *diagnostics)
+{
+    const char *const slash = strrchr(pattern, '/');
+    char *const folder = sqt_printed("%.*s", slash ? (int)(slash + 1 - pattern) : 0, pattern);
+    const size_t count = strpbrk(folder, "*?[\\")
+                             ? files_match_all(f, pattern, before, diagnostics)
+                             : files_match_in(f, folder, slash ? slash + 1 : pattern, before, diagnostics);
+    if (!count)
+        sqt_diagnose(diagnostics, SQT_ERROR, "%s: no file is called so", pattern);
+    free(folder);
 }
 
 /* The files of all kids: the macro stands for digits. */
@@ -65,17 +120,18 @@ files_take(struct sqt_log_files *f, const char *name, struct sqt_diagnostics *di
     struct stat st;
     const char *const macro = strstr(name, files_macro);
     if (strcmp(name, "-") == 0)
-        files_add(f, name, 0);
+        files_add(f, name, 0, diagnostics);
     else if (macro && macro > name)
         files_match_kids(f, name, macro, diagnostics);
     else if (stat(name, &st) == 0 && S_ISDIR(st.st_mode)) {
-        char *const pattern = sqt_printed("%s/access.log*", name);
-        files_match(f, pattern, 0, diagnostics);
-        free(pattern);
+        char *const folder = sqt_printed("%s/", name);
+        if (!files_match_in(f, folder, "access.log*", 0, diagnostics))
+            sqt_diagnose(diagnostics, SQT_ERROR, "%saccess.log*: no file is called so", folder);
+        free(folder);
     } else if (stat(name, &st) != 0 && strpbrk(name, "*?["))
         files_match(f, name, 0, diagnostics);
     else
-        files_add(f, name, 0);
+        files_add(f, name, 0, diagnostics);
 }
 
 int
@@ -229,9 +285,9 @@ sqt_log_files_try(struct sqt_log_files *f, struct sqt_log_file *file, const stru
     if (sqt_log_files_open(f, file, &bytes, diagnostics) != 0)
         return 0;
     struct files_times *const times = sqt_zeroed(1, sizeof(*times));
+    sqt_log_bytes_allow(&bytes, SQT_LOG_LOOKED_BYTES);
     while (file->looked_at < SQT_LOG_LOOKED_AT && sqt_log_bytes_line(&bytes, standard, &line, &length) == 1)
-        if (length)
-            files_look_at(file, format, line, length, times);
+        files_look_at(file, format, line, length, times);
     files_take_times(file, times);
     free(times);
     files_put_back(f, file, &bytes);

@@ -10,8 +10,12 @@
 #include "read/file/diagnose.h"
 #include "read/logged.h"
 
+/* Files that are read.  All of them are opened to look at their first lines. */
+#define SQT_LOG_FILES_MOST ((size_t)4096)
 /* Lines at the begin of a file that are looked at. */
 #define SQT_LOG_LOOKED_AT 4096
+/* Bytes, decompressed, in which they are looked for: the lines of most logs are shorter than 1 KiB. */
+#define SQT_LOG_LOOKED_BYTES ((uint64_t)4 << 20)
 /* A line that is farther from those beside it is damaged, ns. */
 #define SQT_LOG_FAR (INT64_C(366) * 86400 * 1000000000)
 
@@ -31,6 +35,7 @@ struct sqt_log_file {
 struct sqt_log_files {
     struct sqt_log_file *files;
     size_t count;
+    int told;                      /* that there are too many; said once */
     int kids;                      /* some have one */
     struct sqt_log_bytes standard; /* the standard input, which is read once only */
     int standard_open;

@@ -18,7 +18,6 @@
 struct log_reader {
     const struct sqt_log_file *file;
     struct sqt_log_bytes bytes;
-    uint64_t number; /* of the line */
     struct sqt_log_slice slices[SQT_LOG_FIELDS];
     struct sqt_logged next;
     int64_t near;   /* ns: when the line before it was written; 0: not known */
@@ -46,6 +45,10 @@ struct sqt_log {
 
 /* followed.c: of a file that Squid still writes, from where on lines are read. */
 void sqt_log_followed_begin(struct log_reader *reader);
+/* From a new batch on: bytes that are read of it for the batch, of which one line at least comes, unless there is none. */
+void sqt_log_followed_allow(struct log_reader *reader, size_t readers);
+/* Where they did not contain a line: goes on near the end of the file, if that is far.  Returns how many bytes it skipped. */
+uint64_t sqt_log_followed_skip(struct log_reader *reader);
 /* At its end: opens the file anew if another one has its name, or it was cut off.  Returns whether it did. */
 int sqt_log_followed_again(struct log_reader *reader);
 

@@ -102,8 +102,8 @@ log_not_understood(struct sqt_log *log, const struct log_reader *r, const char *
 {
     ++log->account.not_understood;
     if (log->shown++ < SHOWN)
-        sqt_diagnose(log->diagnostics, SQT_WARNING, "%s: line %" PRIu64 " %s %.40s: %.*s", r->file->name, r->number,
-                     why, log->format.name, (int)(length < 60 ? length : 60), line);
+        sqt_diagnose(log->diagnostics, SQT_WARNING, "%s: line %" PRIu64 " %s %.40s: %.*s", r->file->name,
+                     r->bytes.number, why, log->format.name, (int)(length < 60 ? length : 60), line);
 }
 
 static void
@@ -141,6 +141,21 @@ log_is_of_its_time(struct log_reader *r)
     return is;
 }
 
+/* All bytes that a file may have without a line were read.  It ends there, or is followed and goes on with the next batch. */
+static void
+log_without_a_line(struct sqt_log *log, struct log_reader *r)
+{
+    if (!log->follow) {
+        r->bytes.error = "no line follows in 64 MiB";
+        log_end_file(log, r);
+        return;
+    }
+    const uint64_t skipped = sqt_log_followed_skip(r);
+    if (skipped)
+        sqt_diagnose(log->diagnostics, SQT_WARNING, "%s: %" PRIu64 " bytes were skipped: no line was found before them",
+                     r->file->name, skipped);
+}
+
 /* The next line of a file: 1, 0 at its end, or -1 if what the batch has of it would have to move. */
 static int
 log_fetch(struct sqt_log *log, struct log_reader *r)
@@ -148,9 +163,15 @@ log_fetch(struct sqt_log *log, struct log_reader *r)
     char *line;
     size_t length;
     for (;;) {
+        if (!log->follow)
+            sqt_log_bytes_allow(&r->bytes, SQT_LOG_GAP_MOST);
         const int got = sqt_log_bytes_line(&r->bytes, r->used, &line, &length);
         if (got < 0)
             return -1;
+        if (!got && r->bytes.spent) {
+            log_without_a_line(log, r);
+            return 0;
+        }
         if (!got && r->bytes.follow && sqt_log_followed_again(r))
             continue;
         if (!got) {
@@ -158,9 +179,6 @@ log_fetch(struct sqt_log *log, struct log_reader *r)
                 log_end_file(log, r);
             return 0;
         }
-        ++r->number;
-        if (!length)
-            continue;
         const int is_of_it = sqt_log_line_split(&log->format, line, length, r->slices) == 0 &&
                              sqt_log_line_numbers(&log->format, r->slices, &r->next) == 0;
         r->has = is_of_it && log_is_of_its_time(r);
@@ -195,8 +213,10 @@ log_open(struct sqt_log *log, struct sqt_log_file *file)
         return;
     }
     log->readers[log->reader_count++] = r;
-    if (log->follow)
-        sqt_log_followed_begin(r);
+    if (!log->follow)
+        return;
+    sqt_log_followed_begin(r);
+    sqt_log_followed_allow(r, log->reader_count);
 }
 
 /* Opens the files whose time has come, and fetches the next line of each; -1: the batch must end first. */
@@ -226,6 +246,8 @@ log_begin_batch(struct sqt_log *log)
     for (size_t i = 0; i < log->reader_count; ++i) {
         struct log_reader *const r = log->readers[i];
         r->used = 0;
+        if (log->follow)
+            sqt_log_followed_allow(r, log->reader_count);
         if (r->ended) {
             sqt_log_bytes_close(&r->bytes);
             free(r);
