@@ -9,6 +9,7 @@
 #include "base/memory.h"
 
 #define JOINS_ADDRESS_BITS 56
+#define JOINS_ALLOCATION 16 /* bytes that malloc() may add to an object */
 
 /* ---- objects ---- */
 
@@ -45,7 +46,9 @@ sqt_joins_name(struct sqt_joins *joins, struct sqt_joins_xact *xact, enum sqt_jo
         return;
     sqt_joins_bind(joins, kind, address, number);
     if (xact->name_count == xact->name_room) {
-        xact->name_room = xact->name_room ? 2 * xact->name_room : 16;
+        const unsigned room = xact->name_room ? 2 * xact->name_room : 16;
+        joins->name_room += room - xact->name_room;
+        xact->name_room = room;
         xact->names = sqt_resized(xact->names, xact->name_room * sizeof(*xact->names));
     }
     xact->names[xact->name_count++] = (struct sqt_joins_name){joins_key(kind, address), number};
@@ -93,10 +96,12 @@ sqt_joins_xact_new(struct sqt_joins_call *call)
 }
 
 static void
-joins_xact_free(struct sqt_joins_xact *xact)
+joins_xact_free(struct sqt_joins *joins, struct sqt_joins_xact *xact)
 {
-    if (xact)
-        free(xact->names);
+    if (!xact)
+        return;
+    joins->name_room -= xact->name_room;
+    free(xact->names);
     free(xact);
 }
 
@@ -108,19 +113,32 @@ sqt_joins_xact_drop(struct sqt_joins *joins, uint64_t number)
     for (unsigned i = 0; xact && i < xact->name_count; ++i)
         if ((uintptr_t)sqt_idmap_get(&joins->objects, xact->names[i].key) == xact->names[i].number)
             sqt_idmap_take(&joins->objects, xact->names[i].key);
-    joins_xact_free(xact);
+    joins_xact_free(joins, xact);
 }
 
 void
 sqt_joins_xacts_forget(struct sqt_joins *joins)
 {
     for (size_t i = 0; i < joins->xacts.room; ++i)
-        joins_xact_free(joins->xacts.slots[i].value);
+        joins_xact_free(joins, joins->xacts.slots[i].value);
     sqt_idmap_free(&joins->xacts);
     sqt_idmap_free(&joins->objects);
     joins->current = joins->before_xact = 0;
     joins->before = SQT_ATTACH_ROWS;
     joins->tag_unclaimed = 0;
+}
+
+size_t
+sqt_joins_map_bytes(const struct sqt_idmap *map, size_t each)
+{
+    return map->room * sizeof(*map->slots) + map->used * (each + JOINS_ALLOCATION);
+}
+
+size_t
+sqt_joins_xacts_bytes(const struct sqt_joins *joins)
+{
+    return sqt_joins_map_bytes(&joins->xacts, sizeof(struct sqt_joins_xact)) +
+           joins->name_room * sizeof(struct sqt_joins_name) + joins->objects.room * sizeof(*joins->objects.slots);
 }
 
 /* ---- records ---- */

@@ -94,6 +94,7 @@ struct sqt_joins {
     struct sqt_joins_swaps *swaps;
     struct sqt_idmap objects; /* address and kind -> number of the transaction, or as the kind says */
     struct sqt_idmap xacts;   /* number -> struct sqt_joins_xact, which it owns */
+    size_t name_room;         /* names that all transactions have room for */
     uint64_t last_xact;       /* number of the newest transaction */
     uint64_t current;         /* number of the transaction that an argument named last; 0: none */
     unsigned before;          /* row of the call before this one; SQT_ATTACH_ROWS: there is none */
@@ -144,6 +145,14 @@ void sqt_joins_xact_drop(struct sqt_joins *joins, uint64_t number);
 
 /* Frees all transactions, and forgets all objects and calls. */
 void sqt_joins_xacts_forget(struct sqt_joins *joins);
+
+/* ---- memory ---- */
+
+/* Bytes of a map and of its objects, which have that many bytes each. */
+size_t sqt_joins_map_bytes(const struct sqt_idmap *map, size_t each);
+
+/* Those of all transactions and of what is known of objects. */
+size_t sqt_joins_xacts_bytes(const struct sqt_joins *joins);
 
 /* ---- records, at call->time ---- */
 

@@ -48,6 +48,12 @@ sqt_joins_clients_forget(struct sqt_joins_clients *clients)
     clients->accepting.time = 0;
 }
 
+size_t
+sqt_joins_clients_bytes(const struct sqt_joins_clients *clients)
+{
+    return sqt_joins_map_bytes(&clients->open, sizeof(struct joins_client));
+}
+
 /* ---- accepts ---- */
 
 /* A connection is accepted for good.  Which object stands for it is known a moment later, and in the same order. */

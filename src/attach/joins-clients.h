@@ -13,6 +13,9 @@ struct sqt_joins_clients *sqt_joins_clients_new(void);
 /* Forgets all connections; their numbers are not used again. */
 void sqt_joins_clients_forget(struct sqt_joins_clients *clients);
 
+/* Bytes of memory that the open connections take. */
+size_t sqt_joins_clients_bytes(const struct sqt_joins_clients *clients);
+
 /* A transaction begins on the connection whose object is at the address.  Returns the connection's number; 0: the address is
  * 0, and there is none. */
 uint64_t sqt_joins_client_begins(const struct sqt_joins_call *call, uint64_t address);

@@ -39,6 +39,12 @@ sqt_joins_swaps_forget(struct sqt_joins_swaps *swaps)
     sqt_idmap_free(&swaps->open);
 }
 
+size_t
+sqt_joins_swaps_bytes(const struct sqt_joins_swaps *swaps)
+{
+    return sqt_joins_map_bytes(&swaps->open, sizeof(struct joins_swap));
+}
+
 /* The number of a cache_dir: each object of one is numbered when it is met.  UINT32_MAX: there are too many. */
 static uint32_t
 joins_dir(struct sqt_joins_swaps *swaps, uint64_t address)

@@ -84,6 +84,12 @@ sqt_joins_forget(struct sqt_joins *joins)
     sqt_joins_swaps_forget(joins->swaps);
 }
 
+size_t
+sqt_joins_bytes(const struct sqt_joins *joins)
+{
+    return sqt_joins_xacts_bytes(joins) + sqt_joins_clients_bytes(joins->clients) + sqt_joins_swaps_bytes(joins->swaps);
+}
+
 void
 sqt_joins_free(struct sqt_joins *joins)
 {

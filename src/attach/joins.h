@@ -21,6 +21,10 @@ void sqt_joins_take(struct sqt_joins *joins, const struct sqt_attach_event *even
 /* After a loss: forgets all objects, since any of them may have become another one.  Nothing is emitted for them. */
 void sqt_joins_forget(struct sqt_joins *joins);
 
+/* Bytes of memory that all which is known of objects takes.  Calls may be made up, and each may add an object, so the owner looks
+ * now and then, and forgets them where they are too many. */
+size_t sqt_joins_bytes(const struct sqt_joins *joins);
+
 /* Frees what *joins owns.  The counts in it stay. */
 void sqt_joins_free(struct sqt_joins *joins);
 

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define PLACE_FAR 48 /* bytes of a function that are looked at */
-
 /* The registers of the first six arguments, by their numbers: rcx, rdx, rsi, rdi, r8, r9. */
 #define PLACE_ARGUMENTS (1u << 1 | 1u << 2 | 1u << 6 | 1u << 7 | 1u << 8 | 1u << 9)
 #define PLACE_NO_REGISTER 16u
@@ -177,7 +175,7 @@ sqt_place_find(const uint8_t *code, size_t size)
     static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
     const int lands = size >= sizeof(landing) && memcmp(code, landing, sizeof(landing)) == 0;
     const struct sqt_place_found first = {lands ? sizeof(landing) : 0, 0};
-    struct place_cursor c = {code, size < PLACE_FAR ? size : PLACE_FAR, first.offset, 0, 0};
+    struct place_cursor c = {code, size < SQT_PLACE_FAR ? size : SQT_PLACE_FAR, first.offset, 0, 0};
     while (c.at < c.size) {
         if (place_emulated(&c))
             return (struct sqt_place_found){c.at, 1};

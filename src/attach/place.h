@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SQT_PLACE_FAR 48 /* bytes of a function that are looked at */
+
 struct sqt_place_found {
     size_t offset; /* from the function's first byte */
     int emulated;  /* 0: the instruction there is single-stepped */

@@ -68,9 +68,9 @@ static void
 table_add(struct sqt_attach_functions *functions, const struct sqt_elf *elf, const struct sqt_elf_symbol *symbol,
           unsigned row)
 {
-    size_t size;
-    const uint8_t *const code = sqt_elf_code(elf, symbol->offset, &size);
-    if (!symbol->offset || !code)
+    uint8_t code[SQT_PLACE_FAR];
+    size_t size = symbol->offset ? sqt_elf_code(elf, symbol->offset, code, sizeof(code)) : 0;
+    if (!size)
         return;
     if (symbol->size && symbol->size < size)
         size = symbol->size;

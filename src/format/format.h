@@ -157,7 +157,8 @@ enum sqt_loss {
     SQT_LOSS_DAMAGED = 2,     /* a part of a file could not be read */
     SQT_LOSS_MISSING = 3,     /* a segment is not there (deleted, or not given) */
     SQT_LOSS_OVERWRITTEN = 4, /* a flight recorder overwrote it before it was read */
-    SQT_LOSS_SAMPLED = 5,     /* sqtrace-attach looked away, to keep what it costs within --most */
+    SQT_LOSS_SAMPLED =
+        5, /* sqtrace-attach looked away, to keep what it costs within --most, or its memory within bounds */
     SQT_LOSSES
 };
 

@@ -80,6 +80,62 @@ def called(folder, name, service, *words, program="squid-like", run=run):
             process.kill()
 
 
+# Stands before the C library.  With OWNED, a search sees programs of root where others are looked at afterwards, as if a process
+# had begun to run another one meanwhile.  The words of process WAITS wait for whoever opens them, forever.
+SHIM = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int stat(const char *path, struct stat *st)
+{
+    const int result = fstatat(AT_FDCWD, path, st, 0);
+    if (result == 0 && getenv("OWNED") && strncmp(path, "/proc/", 6) == 0)
+        st->st_uid = 0;
+    return result;
+}
+int open(const char *path, int flags, ...)
+{
+    char words[64];
+    va_list rest;
+    va_start(rest, flags);
+    const int mode = va_arg(rest, int);
+    va_end(rest);
+    snprintf(words, sizeof(words), "/proc/%s/cmdline", getenv("WAITS") ? getenv("WAITS") : "");
+    while (strcmp(path, words) == 0)
+        pause();
+    return openat(AT_FDCWD, path, flags, mode);
+}
+"""
+
+
+def foreign(folder):
+    """A program of somebody else: its words are not read, and it is not taken for one of root's."""
+    source, library = os.path.join(folder, "shim.c"), os.path.join(folder, "shim.so")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(SHIM)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    path = os.path.join(folder, "squid-like")
+    options = {**os.environ, "LD_PRELOAD": library, "ASAN_OPTIONS": "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", "")}
+    os.chown(path, 65534, 65534)
+    for name, owned in (("its words are read", {}), ("it is attached to", {"OWNED": "1"})):
+        with subprocess.Popen(["squid", "-n", "attach-test"], executable=path) as process:
+            words = owned or {"WAITS": str(process.pid)}
+            try:
+                got = subprocess.run([ATTACH, "--service=attach-test", "-o", os.path.join(folder, "foreign"), "--for=1s"],
+                                     capture_output=True, text=True, timeout=20, check=False, env={**options, **words})
+                said = got.stderr
+            except subprocess.TimeoutExpired:
+                said = "it waits"
+            process.kill()
+        check("belongs to neither root nor you; --pid=" in said, "a program of somebody else is refused before " + name, said)
+    os.chown(path, 0, 0)
+
+
 def names(folder):
     """Which processes are taken for Squid."""
     for name in "(squidGuard)", "squidGuard", "squid-1":
@@ -143,6 +199,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         checked(folder)
         names(folder)
+        if os.geteuid() == 0:
+            foreign(folder)
         namespace(folder)
         no_tracefs(folder)
         refused(1, "not an ELF file", "--check", "/etc/passwd")

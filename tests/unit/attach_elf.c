@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -96,8 +97,11 @@ test_symbols(void **state)
     assert_int_equal(wanted[1].offset, CODE_AT + 16);
     assert_int_equal(wanted[2].address, BASE + 5000);
     assert_int_equal(wanted[2].offset, 0); /* it is in no segment */
-    size_t size;
-    assert_int_equal(*sqt_elf_code(&elf, wanted[1].offset, &size), 0x55);
+    uint8_t code[FILE_SIZE];
+    assert_int_equal(sqt_elf_code(&elf, wanted[1].offset, code, 8), 8);
+    assert_int_equal(code[0], 0x55);
+    assert_int_equal(sqt_elf_code(&elf, FILE_SIZE - 8, code, sizeof(code)), 8); /* the file ends there */
+    assert_int_equal(sqt_elf_code(&elf, FILE_SIZE, code, sizeof(code)), 0);
     sqt_elf_close(&elf);
 }
 
@@ -191,6 +195,44 @@ test_too_large(void **state)
     close(fd);
 }
 
+/* A file of holes, of which a table of symbols takes that many bytes.  Returns as sqt_elf_open(). */
+static int
+sparse_open(struct sqt_elf *elf, uint64_t bytes, const char **why)
+{
+    char path[] = "/tmp/sqtrace-elf.XXXXXX";
+    struct program p;
+    program_make(&p);
+    ((Elf64_Shdr *)(p.bytes + 256))[1].sh_size = bytes;
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    unlink(path);
+    assert_int_equal(write(fd, p.bytes, sizeof(p.bytes)), sizeof(p.bytes));
+    assert_int_equal(ftruncate(fd, (off_t)1 << 30), 0);
+    const int result = sqt_elf_open(elf, fd, why);
+    close(fd);
+    return result;
+}
+
+/* Only tables are read, and not long ones.  Nothing else of the file takes memory. */
+static void
+test_holes(void **state)
+{
+    (void)state;
+    struct sqt_elf elf;
+    const char *why;
+    struct rusage used;
+    struct sqt_elf_symbol wanted[] = {{"first", 0, 0, 0}};
+    assert_int_equal(sparse_open(&elf, 3 * sizeof(Elf64_Sym), &why), 0);
+    sqt_elf_find(&elf, wanted, 1);
+    assert_int_equal(wanted[0].address, BASE + 16);
+    sqt_elf_close(&elf);
+    assert_int_equal(sparse_open(&elf, (uint64_t)512 << 20, &why), -1);
+    assert_non_null(strstr(why, "32 MB"));
+    sqt_elf_close(&elf);
+    assert_int_equal(getrusage(RUSAGE_SELF, &used), 0);
+    assert_true(used.ru_maxrss < 256 << 10);
+}
+
 /* Any byte may be any other, and the file may end anywhere: nothing outside of it is read. */
 static void
 test_damaged(void **state)
@@ -216,6 +258,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_symbols), cmocka_unit_test(test_notes),     cmocka_unit_test(test_no_squid),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_too_large), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_holes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

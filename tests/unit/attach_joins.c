@@ -420,6 +420,42 @@ test_names_go(void **state)
     assert_int_equal(record_of(f, SQT_EV_REPLY_READY)->id, SQT_UNNAMED | f->joins.last_xact);
 }
 
+/* Made-up calls, each of an object that is new. */
+static void
+makes_up(struct fixture *f, enum sqt_attach_row row)
+{
+    for (unsigned n = 1; n <= 20000; ++n) {
+        if (row == SQT_ATTACH_UFS)
+            call(f, SQT_ATTACH_SWAP_IN, 0, 0, 0);
+        call(f, row, 0x100000u + 64 * n, 0x200000u + 64 * n, 0);
+        f->count = 0;
+    }
+}
+
+/* However many objects calls make up, it is known what they take, so that they can be forgotten. */
+static void
+test_memory_is_known(void **state)
+{
+    struct fixture *const f = *state;
+    static const struct {
+        enum sqt_attach_row row;
+        size_t least; /* bytes of an object: its structure, and twice its slots in maps */
+    } made[] = {{SQT_ATTACH_XACT, sizeof(struct sqt_joins_xact) + 16 * sizeof(struct sqt_joins_name) + 64},
+                {SQT_ATTACH_CLIENT, 16 + 64},
+                {SQT_ATTACH_SELECT, sizeof(struct sqt_joins_name) + 32},
+                {SQT_ATTACH_UFS, 24 + 32}};
+    assert_int_equal(sqt_joins_bytes(&f->joins), 0);
+    for (unsigned i = 0; i < sizeof(made) / sizeof(*made); ++i) {
+        begins(f, 0, 0);
+        makes_up(f, made[i].row);
+        const size_t bytes = sqt_joins_bytes(&f->joins);
+        if (bytes < 20000 * made[i].least || bytes > 2 * 20000 * (made[i].least + 64))
+            fail_msg("%s: %zu bytes", sqt_attach_infos[made[i].row].name, bytes);
+        sqt_joins_forget(&f->joins);
+        assert_int_equal(sqt_joins_bytes(&f->joins), 0);
+    }
+}
+
 static void
 test_swap_in(void **state)
 {
@@ -459,6 +495,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_refused_accept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_accept_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_names_go, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_memory_is_known, setup, teardown),
         cmocka_unit_test_setup_teardown(test_swap_in, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

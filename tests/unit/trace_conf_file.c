@@ -188,6 +188,22 @@ only_a_regular_file_is_read(void **state)
     refused(": it is not a regular file");
 }
 
+/* Its folder may be of a user who made it a second name of a file that only root may read. */
+static void
+a_hard_link_is_refused(void **state)
+{
+    (void)state;
+    const char *const path = in_folder(SQT_CONF_FILE);
+    char other[PATH_MAX + 8];
+    snprintf(other, sizeof(other), "%s.other", path);
+    write_conf("root:secret\n", 12);
+    assert_int_equal(link(path, other), 0);
+    refused(": it has 2 names; expected is one, and no hard link to another file");
+    assert_null(strstr(error, "secret"));
+    unlink(other);
+    refused(":1: 'root:secret' is not allowed here; expected is sqtrace_log");
+}
+
 /* The mode of the file, or of its folder, is refused with that. */
 static void
 mode_is_refused(const char *path, mode_t mode, const char *expected)
@@ -266,6 +282,7 @@ main(void)
         IN_A_FOLDER(what_is_no_text_is_refused),
         IN_A_FOLDER(sizes_are_bounded),
         IN_A_FOLDER(only_a_regular_file_is_read),
+        IN_A_FOLDER(a_hard_link_is_refused),
         IN_A_FOLDER(others_may_not_write),
         IN_A_FOLDER(owners_are_root_squid_and_who_starts_it),
         IN_A_FOLDER(a_name_without_a_folder_is_of_this_one),

@@ -4,9 +4,12 @@
  */
 #include "trace_support.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "format/events.h"
@@ -99,13 +102,13 @@ what_fits_is_whole(void **state)
 
 /* Forks a recorder that emits until it is killed. */
 static pid_t
-fork_recorder(const struct place *place)
+fork_recorder(const struct place *place, const char *const *words)
 {
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child)
         return child;
-    if (place_start(place, recorder) != 0)
+    if (place_start(place, words) != 0)
         _exit(1);
     for (uint64_t id = 0;; id += 7)
         emit_mixed(id, 7);
@@ -130,7 +133,7 @@ the_next_start_saves_what_a_killed_one_had(void **state)
         char base[300];
         struct decoded d;
         int result;
-        const pid_t child = fork_recorder(place);
+        const pid_t child = fork_recorder(place, recorder);
         while (place_count(place->directory, ".ring") == 0)
             usleep(1000);
         usleep(30000 + 3701 * round);
@@ -150,6 +153,63 @@ the_next_start_saves_what_a_killed_one_had(void **state)
         assert_int_equal(d.totals.lost, 0);
         decode_free(&d);
     }
+}
+
+static double
+seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Makes each record of the only ring one after which times begin again.  Returns how many there are. */
+static uint64_t
+make_steps(const struct place *place)
+{
+    char path[300];
+    struct sqt_ring_header header;
+    place_only(path, sizeof(path), place->ringdir, ".ring");
+    const int fd = open(path, O_RDWR);
+    assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
+    assert_true(header.writer.head > header.capacity);
+    const size_t size = header.capacity * sizeof(struct sqt_record);
+    struct sqt_record *const records = malloc(size);
+    assert_int_equal(pread(fd, records, size, (off_t)header.records_offset), (ssize_t)size);
+    for (uint64_t i = 0; i < header.capacity; ++i) {
+        records[i].event = SQT_EV_CLOCK_STEP;
+        records[i].aux = SQT_STEP_FORWARD;
+        records[i].flags = 0;
+    }
+    assert_int_equal(pwrite(fd, records, size, (off_t)header.records_offset), (ssize_t)size);
+    free(records);
+    close(fd);
+    return header.writer.head - header.flusher.tail;
+}
+
+/* Squid's user can leave a ring whose every record is a mark: its successor reads it once or twice, and not once for each. */
+static void
+a_ring_of_marks_takes_no_longer(void **state)
+{
+    static const char *const large[] = {"mode=recorder", "ring=2MB", "events=client", NULL};
+    struct place *const place = *state;
+    int result;
+    const pid_t child = fork_recorder(place, large);
+    while (place_count(place->directory, ".ring") == 0)
+        usleep(1000);
+    usleep(300000);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &result, 0), child);
+    const uint64_t steps = make_steps(place);
+    const double before = seconds();
+    assert_int_equal(place_start(place, NULL), 0);
+    for (unsigned i = 0; i < 60000 && place_count(place->ringdir, ".ring") > 1; ++i)
+        usleep(1000);
+    const double took = seconds() - before;
+    sqt_stop();
+    assert_non_null(strstr(place_said, " are in a segment now"));
+    if (took > 20)
+        fail_msg("%.1f s for %llu records", took, (unsigned long long)steps);
 }
 
 static void
@@ -174,6 +234,7 @@ main(void)
         PLACE_TEST(the_ring_keeps_the_last_records),
         PLACE_TEST(what_fits_is_whole),
         PLACE_TEST(the_next_start_saves_what_a_killed_one_had),
+        PLACE_TEST(a_ring_of_marks_takes_no_longer),
         PLACE_TEST(another_mode_needs_a_restart),
     };
     return cmocka_run_group_tests_name("trace_recorder", tests, NULL, NULL);

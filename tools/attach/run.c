@@ -19,8 +19,9 @@
 #include "base/memory.h"
 #include "trace/clock/clock-internal.h"
 
-#define RUN_MEMBERS 512
-#define RUN_LOOK_NS 20000000 /* between two looks at the kernel's ring */
+#define RUN_MOST 128          /* processes that are traced at a time: each has an open file, and some MB of buffers */
+#define RUN_KNOWN (96u << 20) /* bytes that may be known of the objects of all of them */
+#define RUN_LOOK_NS 20000000  /* between two looks at the kernel's ring */
 #define RUN_FLUSH_NS UINT64_C(1000000000)
 #define RUN_COLD 5    /* thirds: a call in Squid, whose caches are colder, took 1.6 times as long as one in a loop */
 #define RUN_TRIES 100 /* to attach to the next Squid */
@@ -51,6 +52,9 @@ struct run {
     int alone;                       /* a lock that only one can have */
     char lock[96];                   /* its file; "": none */
     uint64_t xacts;                  /* transactions that ended */
+    unsigned count;                  /* of the processes */
+    int beyond;                      /* there were more of them than RUN_MOST */
+    int forgot;                      /* objects were forgotten, as too much was known */
     uint64_t unseen;                 /* calls of processes that ended before they were looked at */
     struct sqt_attach_counts before; /* of kernels that were let go */
     uint64_t began;                  /* ns of CLOCK_MONOTONIC */
@@ -196,10 +200,25 @@ run_process_fail(struct run *run, int error)
     run->status = ATTACH_FAILED;
 }
 
+/* Whoever may write to Squid's memory can have it start any number of processes.  Returns whether one more can be traced. */
+static int
+run_has_room(struct run *run, pid_t pid)
+{
+    if (run->count < RUN_MOST)
+        return 1;
+    if (!run->beyond)
+        program_say(run->voice, "this Squid has more than %d processes: process %d and others are not in the trace",
+                    RUN_MOST, (int)pid);
+    run->beyond = 1;
+    return 0;
+}
+
+/* There is room for it. */
 static void
 run_process_new(struct run *run, const struct attach_member *member)
 {
     struct run_process *const p = sqt_zeroed(1, sizeof(*p));
+    ++run->count;
     p->run = run;
     p->member = *member;
     p->joins.emit = run_emit;
@@ -230,6 +249,10 @@ run_process_of(struct run *run, pid_t pid)
     struct run_process *const known = run_process_known(run, pid);
     if (known)
         return known;
+    if (!run_has_room(run, pid)) {
+        attach_kernel_unwatch(run->kernel, pid); /* its calls would cost time */
+        return NULL;
+    }
     if (attach_member_of(&run->target, pid, &member) != 0)
         return NULL;
     run_process_new(run, &member);
@@ -260,6 +283,7 @@ run_process_end(struct run *run, struct run_process *p, uint64_t lost, uint64_t 
     sqt_joins_free(&p->joins);
     if (p->writes && sqt_attach_writer_close(&p->writer, goes_on) != 0)
         run_process_fail(run, errno);
+    --run->count;
     free(p);
 }
 
@@ -304,6 +328,38 @@ run_take(void *context, const struct sqt_attach_event *event)
 }
 
 /* ---- rounds ---- */
+
+/* Calls may be made up, or requests never be logged: what is open is forgotten when it takes too much memory.  All processes
+ * begin again, so that one does not leave the others without. */
+static void
+run_bound(struct run *run)
+{
+    size_t bytes = 0;
+    for (const struct run_process *p = run->processes; p; p = p->next)
+        bytes += sqt_joins_bytes(&p->joins);
+    if (bytes <= RUN_KNOWN)
+        return;
+    if (!run->forgot)
+        program_say(run->voice,
+                    "open requests and connections take more than %u MB: they are forgotten, and table "
+                    "losses says when",
+                    RUN_KNOWN >> 20);
+    run->forgot = 1;
+    for (struct run_process *p = run->processes; p; p = p->next) {
+        if (p->writes)
+            sqt_attach_writer_lost(&p->writer, p->last, p->last, 1, SQT_LOSS_SAMPLED);
+        sqt_joins_forget(&p->joins);
+    }
+}
+
+/* Takes the events that there are, at most some.  Returns whether there may be more. */
+static int
+run_drain(struct run *run)
+{
+    const int more = attach_kernel_drain(run->kernel, run_take, run);
+    run_bound(run);
+    return more;
+}
 
 static void
 run_flush(struct run *run)
@@ -372,10 +428,10 @@ run_nap(void)
 static void
 run_look(struct run *run, int all_taken)
 {
-    static struct attach_member members[RUN_MEMBERS];
-    const size_t count = attach_members(&run->target, members, RUN_MEMBERS);
+    static struct attach_member members[RUN_MOST + 1];
+    const size_t count = attach_members(&run->target, members, RUN_MOST + 1);
     for (size_t i = 0; i < count; ++i)
-        if (!run_process_known(run, members[i].pid)) {
+        if (!run_process_known(run, members[i].pid) && run_has_room(run, members[i].pid)) {
             attach_kernel_watch(run->kernel, members[i].pid);
             run_process_new(run, &members[i]);
         }
@@ -408,7 +464,7 @@ static void
 run_pause(struct run *run)
 {
     attach_kernel_pause(run->kernel);
-    while (attach_kernel_drain(run->kernel, run_take, run))
+    while (run_drain(run))
         continue;
     run->paused = sqt_monotonic_ns();
     for (struct run_process *p = run->processes; p; p = p->next)
@@ -470,7 +526,7 @@ run_rounds(struct run *run)
     for (int more = 0; run->processes && run_goes_on(run);) {
         if (!more)
             run_nap();
-        more = attach_kernel_drain(run->kernel, run_take, run);
+        more = run_drain(run);
         run_code(run);
         run_budget(run);
         const uint64_t now = sqt_monotonic_ns();
@@ -577,8 +633,8 @@ run_unlock(struct run *run)
 static int
 run_begin(struct run *run)
 {
-    static struct attach_member members[RUN_MEMBERS];
-    const size_t count = attach_members(&run->target, members, RUN_MEMBERS);
+    static struct attach_member members[RUN_MOST];
+    const size_t count = attach_members(&run->target, members, RUN_MOST);
     if (!count)
         return program_fail(run->voice, "process %d ended", (int)run->target.pid);
     if (run_alone(run) != 0)
@@ -600,7 +656,7 @@ run_end(struct run *run)
     if (run->kernel) {
         attach_kernel_detach(run->kernel);
         run_pause_ends(run, sqt_monotonic_ns());
-        while (attach_kernel_drain(run->kernel, run_take, run))
+        while (run_drain(run))
             continue;
         run->before = run_counts(run);
     }
@@ -666,8 +722,8 @@ run_summary(struct run *run)
 {
     const struct sqt_attach_counts counts = run_counts(run);
     if (run->unseen)
-        program_say(run->voice, "%llu calls were of processes that ended at once, and are not in the trace",
-                    (unsigned long long)run->unseen);
+        program_say(run->voice, "%llu calls were of processes that ended at once%s, and are not in the trace",
+                    (unsigned long long)run->unseen, run->beyond ? ", or that were too many" : "");
     if (run->budget.most > 0)
         program_say(run->voice, "to keep %s, the probes were in for %.1f %% of the time; a call costs %llu ns",
                     run->request->given[ATTACH_most],

@@ -231,27 +231,40 @@ attach_member_now(const struct attach_target *target, pid_t pid, struct attach_m
 
 /* ---- the program ---- */
 
-/* "Squid Cache: Version 7.7" is not in the file as such, but "squid/7.7" is. */
+#define VERSION_MARK "squid/" /* "Squid Cache: Version 7.7" is not in the file as such, but "squid/7.7" is */
+
+/* Takes the version that begins at p, if one does. */
+static int
+version_take(struct attach_target *target, const char *p, const char *end)
+{
+    size_t size = 0;
+    while (p + size < end && size < sizeof(target->version) - 1 &&
+           (isalnum((unsigned char)p[size]) || p[size] == '.' || p[size] == '-'))
+        ++size;
+    if (!size || !isdigit((unsigned char)p[0]) || p + size == end || p[size])
+        return 0;
+    memcpy(target->version, p, size);
+    target->version[size] = '\0';
+    return 1;
+}
+
+/* Reads the file piece by piece; each has the end of the one before, too, where a version may begin. */
 static void
 target_version(struct attach_target *target)
 {
-    static const char mark[] = "squid/";
-    const char *const begin = (const char *)target->elf.bytes, *const end = begin + target->elf.size;
-    for (const char *p = begin; p && p < end;) {
-        p = memmem(p, (size_t)(end - p), mark, sizeof(mark) - 1);
-        if (!p)
-            return;
-        p += sizeof(mark) - 1;
-        size_t size = 0;
-        while (p + size < end && size < sizeof(target->version) - 1 &&
-               (isalnum((unsigned char)p[size]) || p[size] == '.' || p[size] == '-'))
-            ++size;
-        if (size && isdigit((unsigned char)p[0]) && p + size < end && !p[size]) {
-            memcpy(target->version, p, size);
-            target->version[size] = '\0';
-            return;
+    const size_t mark = strlen(VERSION_MARK), again = mark + sizeof(target->version), piece = 1u << 16;
+    char *const text = sqt_allocated(piece);
+    int found = 0;
+    size_t size;
+    for (uint64_t at = 0; !found && (size = sqt_elf_code(&target->elf, at, (uint8_t *)text, piece)) > 0;) {
+        for (const char *p = text, *const end = text + size;
+             !found && (p = memmem(p, (size_t)(end - p), VERSION_MARK, mark));) {
+            p += mark;
+            found = version_take(target, p, end);
         }
+        at += size < piece ? size : piece - again;
     }
+    free(text);
 }
 
 /* What no request can do without. */
@@ -261,8 +274,17 @@ target_is_squid(const struct attach_target *target)
     return target->functions.has[SQT_ATTACH_XACT] && target->functions.has[SQT_ATTACH_LOG_REQUEST];
 }
 
+/* Whether the program is of somebody who could do all that it does anyway. */
 static int
-target_look(struct attach_target *target, const char *path, struct program_voice *voice)
+target_trusted(const struct stat *st)
+{
+    return st->st_uid == 0 || st->st_uid == geteuid();
+}
+
+/* searched: nobody named the process, so its program must be one to trust.  The process may run another one by now than when it
+ * was found, so this is asked of the file that is looked at. */
+static int
+target_look(struct attach_target *target, const char *path, int searched, struct program_voice *voice)
 {
     const char *why = NULL;
     struct stat st;
@@ -277,13 +299,17 @@ target_look(struct attach_target *target, const char *path, struct program_voice
     target->device = st.st_dev;
     target->file = st.st_ino;
     target->fd = fd;
+    if (searched && !target_trusted(&st))
+        return program_fail(voice, "%s: it belongs to neither root nor you; --pid=%d traces it all the same",
+                            target->program, (int)target->pid);
     const int opened = sqt_elf_open(&target->elf, fd, &why);
     if (opened != 0)
         return program_fail(voice, "%s: %s", target->program, why);
     sqt_attach_find(&target->functions, &target->elf);
-    target_version(target);
-    if (target_is_squid(target))
+    if (target_is_squid(target)) {
+        target_version(target);
         return 0;
+    }
     if (!sqt_elf_has_symbols(&target->elf))
         return program_fail(voice, "%s: it has no symbols: it is fully stripped%s", target->program,
                             target->elf.dynamic ? "" : " and statically linked");
@@ -294,30 +320,37 @@ target_look(struct attach_target *target, const char *path, struct program_voice
 int
 attach_target_program(struct attach_target *target, const char *path, struct program_voice *voice)
 {
-    *target = (struct attach_target){.fd = -1};
+    *target = (struct attach_target){.fd = -1, .elf.fd = -1};
     snprintf(target->program, sizeof(target->program), "%s", path);
-    return target_look(target, path, voice);
+    return target_look(target, path, 0, voice);
+}
+
+/* Says why a process cannot be looked at: errno. */
+static int
+target_absent(pid_t pid, struct program_voice *voice)
+{
+    if (errno == ENOENT || errno == ESRCH)
+        return program_fail(voice, "there is no process %d", (int)pid);
+    return program_fail(voice, "cannot look at process %d: %s%s", (int)pid, strerror(errno),
+                        geteuid() ? "; sqtrace-attach needs root" : "");
 }
 
 static int
-target_take(struct attach_target *target, pid_t pid, struct program_voice *voice)
+target_take(struct attach_target *target, pid_t pid, int searched, struct program_voice *voice)
 {
     char path[64];
     struct command c;
-    struct stat st;
     target->pid = pid;
     snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     const ssize_t size = readlink(path, target->program, sizeof(target->program) - 1);
-    if (size < 0 || target_stat(pid, &st) != 0 || command_read(&c, pid) != 0) {
-        if (errno == ENOENT || errno == ESRCH)
-            return program_fail(voice, "there is no process %d", (int)pid);
-        return program_fail(voice, "cannot look at process %d: %s%s", (int)pid, strerror(errno),
-                            geteuid() ? "; sqtrace-attach needs root" : "");
-    }
+    if (size < 0)
+        return target_absent(pid, voice);
     target->program[size] = '\0';
-    command_service(&c, target->service);
-    if (target_look(target, path, voice) != 0)
+    if (target_look(target, path, searched, voice) != 0)
         return -1;
+    if (command_read(&c, pid) != 0)
+        return target_absent(pid, voice);
+    command_service(&c, target->service);
     target->root = target_root(target);
     return 0;
 }
@@ -340,8 +373,30 @@ search_name(const char *name)
     return behind == '\0' || (kid && (behind == '-' || behind == ')'));
 }
 
-/* Whether the file of its program is called "squid", "squid6" or "squid-openssl", but not "squidclient"; -1: that may not be
- * seen. */
+/* "squid", "squid6" or "squid-openssl", but not "squidclient". */
+static int
+search_file_name(const char *name)
+{
+    return strncmp(name, "squid", 5) == 0 && !isalpha((unsigned char)name[5]);
+}
+
+/* Whether the file of its program is called so, as far as the kernel says to everybody. */
+static int
+search_comm(pid_t pid)
+{
+    char path[64], name[32];
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t size = fd < 0 ? -1 : read(fd, name, sizeof(name) - 1);
+    if (fd >= 0)
+        close(fd);
+    if (size <= 0)
+        return 0;
+    name[size] = '\0';
+    return search_file_name(name);
+}
+
+/* Whether the file of its program is called so; -1: that may not be seen. */
 static int
 search_file(pid_t pid)
 {
@@ -351,18 +406,31 @@ search_file(pid_t pid)
     if (size <= 0)
         return size < 0 && errno == EACCES ? -1 : 0;
     program[size] = '\0';
-    const char *const slash = strrchr(program, '/'), *const name = slash ? slash + 1 : program;
-    return strncmp(name, "squid", 5) == 0 && !isalpha((unsigned char)name[5]);
+    const char *const slash = strrchr(program, '/');
+    return search_file_name(slash ? slash + 1 : program);
 }
 
 /* A process that calls itself squid, whose program is called so, too, and that has that service name.  Anybody can call a
- * process so, of any program; whoever cannot change files of root cannot call one of its programs so. */
+ * process so, of any program; whoever cannot change files of root cannot call one of its programs so.  The program comes first:
+ * the words of a process are in its memory, and a program can have whoever reads them wait. */
 static int
 search_try(void *context, pid_t pid)
 {
     struct search *const search = context;
     struct command c;
+    struct stat st;
     char service[32];
+    const int its_file = search_file(pid);
+    if (its_file < 0)
+        search->hidden = search_comm(pid) ? pid : search->hidden;
+    if (its_file <= 0)
+        return 0;
+    if (target_stat(pid, &st) != 0)
+        return 0;
+    if (!target_trusted(&st)) {
+        search->foreign = pid;
+        return 0;
+    }
     if (command_read(&c, pid) != 0 || !c.count)
         return 0;
     const char *const slash = strrchr(c.words[0], '/'), *const name = slash ? slash + 1 : c.words[0];
@@ -371,15 +439,8 @@ search_try(void *context, pid_t pid)
     command_service(&c, service);
     if (strcmp(service, search->service) != 0 || command_option(&c, 'k') || command_option(&c, 'z'))
         return 0; /* another service, or a command for Squid */
-    struct stat st;
-    const int known = target_stat(pid, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
-    const int its_file = search_file(pid);
-    if (its_file < 0)
-        search->hidden = pid;
-    if (its_file <= 0)
-        return 0;
-    *(known ? &search->found : &search->foreign) = pid;
-    return known;
+    search->found = pid;
+    return 1;
 }
 
 pid_t
@@ -395,12 +456,16 @@ target_missing(const char *service, struct program_voice *voice)
     struct search search = {.service = service};
     each_process(search_try, &search);
     if (search.foreign)
-        return program_fail(
-            voice, "the program of process %d belongs to neither root nor you; --pid=%d traces it all the same",
-            (int)search.foreign, (int)search.foreign);
+        return program_fail(voice,
+                            "no Squid runs here under the service name %s, unless process %d is it: its program "
+                            "belongs to neither root "
+                            "nor you; --pid=%d traces it all the same",
+                            service, (int)search.foreign, (int)search.foreign);
     if (search.hidden)
-        return program_fail(voice, "process %d may be it, and only root may see which program that runs",
-                            (int)search.hidden);
+        return program_fail(voice,
+                            "no Squid runs here under the service name %s, unless process %d is it: only root may see "
+                            "which program that runs",
+                            service, (int)search.hidden);
     return program_fail(voice, "no Squid runs here under the service name %s", service);
 }
 
@@ -409,8 +474,8 @@ attach_target_find(struct attach_target *target, const struct attach_request *re
 {
     const char *const service = request->given[ATTACH_service];
     const pid_t pid = request->pid ? request->pid : attach_target_pid(service);
-    *target = (struct attach_target){.fd = -1};
-    return pid ? target_take(target, pid, voice) : target_missing(service, voice);
+    *target = (struct attach_target){.fd = -1, .elf.fd = -1};
+    return pid ? target_take(target, pid, !request->pid, voice) : target_missing(service, voice);
 }
 
 /* The kernel's own number of its first namespace of processes. */

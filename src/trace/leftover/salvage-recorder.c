@@ -13,6 +13,10 @@
 
 #include "format/events.h"
 
+/* Records that are read first to find a mark.  Each time none is among them, twice as many are read: so the cost of finding all
+ * marks is that of reading the ring once or twice, however many there are. */
+#define SALVAGE_FIRST 64
+
 /* A place in the ring where times begin anew. */
 struct salvage_mark {
     uint64_t at;   /* number of its record; the head: there is none */
@@ -33,8 +37,11 @@ salvage_find_mark(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring
                   struct salvage_mark *mark)
 {
     const uint64_t head = ring->header->writer.head;
-    for (size_t count; at < head; at += count) {
-        count = head - at < w->block_records ? (size_t)(head - at) : w->block_records;
+    size_t most = SALVAGE_FIRST;
+    for (size_t count; at < head; at += count, most *= 2) {
+        if (most > w->block_records)
+            most = w->block_records;
+        count = head - at < most ? (size_t)(head - at) : most;
         if (sqt_dead_ring_records(ring, at, count, w->straight) != 0)
             return -1;
         for (size_t i = 0; i < count; ++i) {

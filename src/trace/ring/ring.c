@@ -23,18 +23,25 @@
 #define TMPFS 0x01021994 /* statfs(2) */
 #define FREE_TIMES 3     /* the ring's size that must be free */
 #define LOCK_TRIES 100   /* to lock a new file before a reader does */
+#define MOST_FILES 10000 /* to look at before a start: anybody may make files in /dev/shm */
 
-/* Bytes that sparse files of owner in a directory may still take: Squid's own shared memory grows as it is used. */
+/* Bytes that sparse files of owner in a directory may still take: Squid's own shared memory grows as it is used.  UINT64_MAX:
+ * there are too many files to find out. */
 static uint64_t
 promised(int directory, uid_t owner)
 {
     uint64_t bytes = 0;
+    unsigned left = MOST_FILES;
     DIR *const dir = sqt_open_list(directory);
     if (!dir)
         return 0;
     const struct dirent *entry;
     while ((entry = readdir(dir))) {
         struct stat st;
+        if (!left--) {
+            bytes = UINT64_MAX;
+            break;
+        }
         if (fstatat(directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) ||
             st.st_uid != owner)
             continue;
@@ -57,6 +64,12 @@ check_room(const struct sqt_place *place, int ringdir, uint64_t size, struct sqt
     const uint64_t available = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
     const uint64_t others = promised(ringdir, place->owner);
     /* A tmpfs without a size limit says 0 blocks. */
+    if (fs.f_blocks && others == UINT64_MAX)
+        return sqt_fail(
+            error,
+            "ringdir=%s: it has more than %u files, too many to find out how much memory they may still take; "
+            "remove what is not used, or name another folder",
+            place->ringdir, MOST_FILES);
     if (fs.f_blocks && available < FREE_TIMES * size + others)
         return sqt_fail(error,
                         "ringdir=%s: %" PRIu64 " KB are free, and a ring of %" PRIu64 " KB wants %u times its "
