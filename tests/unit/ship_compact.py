@@ -209,6 +209,16 @@ def unusual(scratch, source, once):
     os.remove(other)
     check(got.returncode == 1 and os.path.basename(ios[1]) + ": not a file of sqtrace-ship" in said and ios[0] in files(out) and ios[1] in files(out) and merged(out),
           "a damaged file is named and left, and the rest is merged", said)
+    out = shutil.copytree(source, os.path.join(scratch, "wrong-field"))
+    one = sorted(path for path, is_of in files(out).items() if is_of[0] == "requests")[1]
+    with open(one, "r+b") as file:
+        data = file.read()
+        at = data.rindex(b"\x18\x03xid\x15") + 7  # behind its codec: how many values the column has
+        file.seek(at)
+        file.write(b"\x15" if data[at] == 0x16 else b"?")  # no reader of Parquet takes a number of that type there
+    got = subprocess.run([SHIP, "--compact", "--to=" + out, OLD, "--grace=0", "--quiet"], stderr=subprocess.PIPE, check=False)
+    check(got.returncode == 1 and os.path.basename(one) + ": not a file of sqtrace-ship" in got.stderr.decode() and one in files(out) and merged(out),
+          "a file with a wrong field in its metadata is named and left", got.stderr.decode())
     out = shutil.copytree(source, os.path.join(scratch, "twice"))
     one = sorted(path for path, is_of in files(out).items() if is_of[0] == "requests")[1]
     ring, first, end = files(out)[one][3:]
