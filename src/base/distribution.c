@@ -95,7 +95,7 @@ coarsen(struct sqt_distributions *set)
         d->octaves = sqt_zeroed(SQT_OCTAVES, sizeof(*d->octaves));
         for (uint64_t i = 0; i < sqt_distribution_kept(d); ++i)
             put_value(set, d, d->values[i]);
-        free(d->values);
+        sqt_freed(d->values);
         d->values = NULL;
         d->room = 0;
     }
@@ -179,7 +179,7 @@ sort(struct sqt_distribution *d)
     }
     if (from == spare)
         memcpy(d->values, spare, count * sizeof(*spare));
-    free(spare);
+    sqt_freed(spare);
     d->sorted = 1;
 }
 
@@ -317,11 +317,11 @@ sqt_distribution_drop(struct sqt_distributions *set, struct sqt_distribution *d)
     if (d->next)
         d->next->previous = d->previous;
     set->room -= d->room;
-    free(d->values);
+    sqt_freed(d->values);
     for (unsigned octave = 0; d->octaves && octave < SQT_OCTAVES; ++octave) {
         set->octaves -= d->octaves[octave] != NULL;
-        free(d->octaves[octave]);
+        sqt_freed(d->octaves[octave]);
     }
-    free(d->octaves);
+    sqt_freed(d->octaves);
     memset(d, 0, sizeof(*d));
 }

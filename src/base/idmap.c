@@ -53,7 +53,7 @@ idmap_grow(struct sqt_idmap *map)
     for (size_t i = 0; i < old.room; ++i)
         if (old.slots[i].value)
             map->slots[idmap_find(map, old.slots[i].id)] = old.slots[i];
-    free(old.slots);
+    sqt_freed(old.slots);
 }
 
 void
@@ -93,7 +93,7 @@ sqt_idmap_take(struct sqt_idmap *map, uint64_t id)
 void
 sqt_idmap_free(struct sqt_idmap *map)
 {
-    free(map->slots);
+    sqt_freed(map->slots);
     if (map->left)
         *map->left += map->taken;
     map->slots = NULL;

@@ -15,7 +15,7 @@
 
 static const char memory_line[] = "sqtrace: out of memory\n";
 static void (*memory_cleanup)(void);
-static _Thread_local size_t memory_taken;
+static _Thread_local int64_t memory_taken;
 
 void
 sqt_no_memory(void)
@@ -52,7 +52,7 @@ sqt_allocated(size_t size)
     void *const memory = malloc(size);
     if (!memory)
         sqt_no_memory();
-    memory_taken += size;
+    memory_taken += (int64_t)malloc_usable_size(memory);
     return memory;
 }
 
@@ -62,18 +62,18 @@ sqt_zeroed(size_t count, size_t size)
     void *const memory = calloc(count, size);
     if (!memory)
         sqt_no_memory();
-    memory_taken += count * size;
+    memory_taken += (int64_t)malloc_usable_size(memory);
     return memory;
 }
 
 void *
 sqt_resized(void *memory, size_t size)
 {
-    const size_t before = malloc_usable_size(memory);
+    const int64_t before = (int64_t)malloc_usable_size(memory);
     void *const resized = realloc(memory, size);
     if (!resized)
         sqt_no_memory();
-    memory_taken += size - before;
+    memory_taken += (int64_t)malloc_usable_size(resized) - before;
     return resized;
 }
 
@@ -84,16 +84,17 @@ sqt_copied(const char *text)
     return memcpy(sqt_zeroed(1, size), text, size);
 }
 
-size_t
+int64_t
 sqt_memory_taken(void)
 {
     return memory_taken;
 }
 
 void
-sqt_memory_given(size_t bytes)
+sqt_freed(void *memory)
 {
-    memory_taken -= bytes;
+    memory_taken -= (int64_t)malloc_usable_size(memory);
+    free(memory);
 }
 
 char *

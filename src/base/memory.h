@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -37,11 +38,12 @@ void *sqt_resized(void *memory, size_t size);
 /* strdup in the same manner. */
 char *sqt_copied(const char *text);
 
+/* free(), where what a job keeps is counted. */
+void sqt_freed(void *memory);
+
 /* How much a job keeps, where that is in many places: the difference between two readings.  Bytes that this thread took with
- * the functions above so far.  What it freed counts as taken, unless sqt_memory_given() has said so: whoever takes and frees
- * memory again and again calls that. */
-size_t sqt_memory_taken(void);
-void sqt_memory_given(size_t bytes);
+ * the functions above so far, less those that it gave back with sqt_freed().  It may be below 0. */
+int64_t sqt_memory_taken(void);
 
 /* asprintf and vasprintf in the same manner; they return the text. */
 char *sqt_printed(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -76,8 +76,8 @@ comb_free(struct figure *f, struct comb *comb)
     if (!comb)
         return;
     f->left += COMB_BYTES + (int64_t)(comb->room * sizeof(*comb->blocks));
-    free(comb->blocks);
-    free(comb);
+    sqt_freed(comb->blocks);
+    sqt_freed(comb);
 }
 
 /* The blocks of an open swap, with place for another one; NULL if there is no room. */
@@ -242,8 +242,8 @@ block_comb_finish(struct sqt_job *job)
     for (size_t i = 0; i < f->open.room; ++i)
         comb_free(f, f->open.slots[i].value);
     sqt_idmap_free(&f->open);
-    free(f->remembered);
-    free(f);
+    sqt_freed(f->remembered);
+    sqt_freed(f);
 }
 
 const struct sqt_family sqt_family_block_comb = {

@@ -127,7 +127,7 @@ cdf_finish(struct sqt_job *job)
         if (c->values[i].count)
             sqt_distribution_drop(&c->set, &c->values[i]);
     sqt_objects_free(&c->objects);
-    free(c);
+    sqt_freed(c);
 }
 
 /* ---- of the busiest window ---- */
@@ -164,7 +164,7 @@ peak_finish(struct sqt_job *job)
     sqt_peak_finish(p, job);
     cdf_print(job, p->best);
     sqt_peak_free(p);
-    free(p);
+    sqt_freed(p);
 }
 
 const struct sqt_family sqt_family_cdf = {.where = {SQT_TABLE_requests},

@@ -281,9 +281,9 @@ checks_finish(struct sqt_job *job)
         for (unsigned i = 0; i < 65; ++i)
             if (p->by_size[i].count)
                 sqt_distribution_drop(&c->set, &p->by_size[i]);
-        free(p);
+        sqt_freed(p);
     }
-    free(c);
+    sqt_freed(c);
 }
 
 const struct sqt_family sqt_family_checks = {.where = {SQT_TABLE_checks},

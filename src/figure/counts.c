@@ -143,7 +143,7 @@ counts_finish(struct sqt_job *job, int share)
     }
     sqt_time_groups_free(g);
     sqt_objects_free(&state->objects);
-    free(state);
+    sqt_freed(state);
 }
 
 static void

@@ -71,7 +71,7 @@ finish_activities(struct sqt_job *job)
         CELL(share_pct).number = sqt_share(a->busy, (uint64_t)length);
         sqt_job_row(job, row);
     }
-    free(activities);
+    sqt_freed(activities);
 }
 
 /* ---- what one run says of the cost ---- */
@@ -170,7 +170,7 @@ finish_cost(struct sqt_job *job)
     if (totals->count)
         sqt_job_row(job, row);
     sqt_distribution_drop(&c->set, totals);
-    free(c);
+    sqt_freed(c);
 }
 
 const struct sqt_family sqt_family_digest_activity = {.where = {SQT_TABLE_digests},

@@ -127,7 +127,7 @@ disk_overhead_finish(struct sqt_job *job)
         if (o->whole[i].count)
             sqt_distribution_drop(&o->set, &o->whole[i]);
     sqt_peak_free(&o->peak);
-    free(o);
+    sqt_freed(o);
 }
 
 const struct sqt_family sqt_family_disk_overhead = {.where = {SQT_TABLE_swaps},

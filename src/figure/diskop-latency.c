@@ -97,7 +97,7 @@ diskop_latency_finish(struct sqt_job *job)
     snprintf(text, sizeof(text), "%llu successive operations of a kind", (unsigned long long)batch_of(job));
     job->note(job->context, "batch", text);
     sqt_job_note_coarse(job, "medians", l->set.coarse);
-    free(l);
+    sqt_freed(l);
 }
 
 const struct sqt_family sqt_family_diskop_latency = {.where = {SQT_TABLE_diskops},

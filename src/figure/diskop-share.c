@@ -75,7 +75,7 @@ diskop_share_finish_shares(struct sqt_job *job)
         for (unsigned op = 0; op < SQT_DISK_OPS; ++op)
             if (all->of[sorted[i]][op].count)
                 print_share(job, &all->of[sorted[i]][op], all->places.names[sorted[i]], op);
-    free(all);
+    sqt_freed(all);
 }
 
 /* ---- those that never came back ---- */

@@ -102,7 +102,7 @@ held_back_finish(struct sqt_job *job)
         for (unsigned p = 0; h->groups.groups[i] && p <= h->count; ++p)
             held_back_print(job, h, i, places[p]);
     sqt_time_groups_free(&h->groups);
-    free(h);
+    sqt_freed(h);
 }
 
 const struct sqt_family sqt_family_held_back = {

@@ -104,7 +104,7 @@ leader_stages_finish(struct sqt_job *job)
     for (unsigned i = 0; i < count; ++i)
         leader_stages_print(job, all[i]);
     sqt_names_free(names);
-    free(names);
+    sqt_freed(names);
 }
 
 const struct sqt_family sqt_family_leader_stages = {

@@ -62,7 +62,7 @@ levels_finish(struct sqt_job *job)
         sqt_job_row(job, row);
     }
     sqt_sweep_free(s);
-    free(s);
+    sqt_freed(s);
 }
 
 /* ---- requests, and their connections to servers ---- */
@@ -171,9 +171,9 @@ finish_levels(struct sqt_job *job, void (*print)(struct sqt_job *job, const stru
         sqt_sweep_finish(sweep, job);
         print(job, sweep, l->places.names[sorted[i]]);
         sqt_sweep_free(sweep);
-        free(sweep);
+        sqt_freed(sweep);
     }
-    free(l);
+    sqt_freed(l);
 }
 
 static void

@@ -55,7 +55,7 @@ loop_rate_finish(struct sqt_job *job)
         sqt_job_row(job, row);
     }
     sqt_time_groups_free(g);
-    free(g);
+    sqt_freed(g);
 }
 
 const struct sqt_family sqt_family_loop_rate = {.where = {SQT_TABLE_loops},

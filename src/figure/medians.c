@@ -78,7 +78,7 @@ time_finish(struct sqt_job *job)
             sqt_job_row(job, row);
     }
     sqt_time_groups_free(g);
-    free(g);
+    sqt_freed(g);
 }
 
 /* ---- by size ---- */
@@ -202,9 +202,9 @@ print_bins(struct sqt_job *job, int small)
         }
         if (enough)
             sqt_job_row(job, row);
-        free(b->of_bin[i]);
+        sqt_freed(b->of_bin[i]);
     }
-    free(b);
+    sqt_freed(b);
 }
 
 static void

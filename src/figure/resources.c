@@ -278,7 +278,7 @@ finish_cache(struct sqt_job *job)
     }
     sqt_time_groups_free(g);
     sqt_sampled_free(c->sampled);
-    free(c);
+    sqt_freed(c);
 }
 
 const struct sqt_family sqt_family_processes = {

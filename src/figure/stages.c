@@ -89,7 +89,7 @@ stages_finish(struct sqt_job *job)
         if (g->groups[i] && g->groups[i]->values[0].spread.count >= SQT_GROUP_LEAST)
             stages_print(job, g, i);
     sqt_time_groups_free(g);
-    free(g);
+    sqt_freed(g);
 }
 
 const struct sqt_family sqt_family_hit_stages = {

@@ -234,9 +234,9 @@ summary_finish(struct sqt_job *job)
     for (unsigned i = 0; i <= SQT_PLACES; ++i)
         if (s->of_place[i]) {
             print_place(job, s->places.names[i], s->of_place[i]);
-            free(s->of_place[i]);
+            sqt_freed(s->of_place[i]);
         }
-    free(s);
+    sqt_freed(s);
 }
 
 const struct sqt_family sqt_family_summary = {

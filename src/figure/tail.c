@@ -121,8 +121,8 @@ tail_finish(struct sqt_job *job)
         tail_print(job, &t->classes[c], sqt_classes[c].name);
     for (unsigned c = 0; c <= SQT_CLASSES; ++c)
         for (unsigned i = 0; i < STEPS; ++i)
-            free(t->classes[c].steps[i]);
-    free(t);
+            sqt_freed(t->classes[c].steps[i]);
+    sqt_freed(t);
 }
 
 #undef CELL
@@ -199,7 +199,7 @@ slowest_finish(struct sqt_job *job)
     struct slowest *const s = job->state;
     for (unsigned i = 0; i < s->count; ++i)
         slowest_print(job, &s->requests[i], i + 1);
-    free(s);
+    sqt_freed(s);
 }
 
 const struct sqt_family sqt_family_tail_stages = {.where = {SQT_TABLE_requests},

@@ -93,8 +93,8 @@ waterfall_finish(struct sqt_job *job)
     if (f->found)
         waterfall_print(job, f);
     sqt_job_note_bound(job, job->lines->beyond, "spans of requests are left out, because too many were open at once");
-    free(f->best.rows);
-    free(f);
+    sqt_freed(f->best.rows);
+    sqt_freed(f);
 }
 
 const struct sqt_family sqt_family_waterfall = {

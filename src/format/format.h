@@ -306,6 +306,14 @@ struct sqt_identity {
 };
 SQT_ASSERT(sizeof(struct sqt_identity) == 152, "identity");
 
+/* Whether the run of a Squid that `later` is of began after that of `o`: by their numbers, which a clock that is set does not
+ * change, or where one has none by the clock. */
+static inline int
+sqt_identity_is_later(const struct sqt_identity *later, const struct sqt_identity *o)
+{
+    return later->run && o->run ? later->run > o->run : later->start.realtime_ns > o->start.realtime_ns;
+}
+
 /* ---- segment files ----
  *
  *   segment header | frame | frame | ...

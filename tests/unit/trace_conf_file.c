@@ -194,14 +194,21 @@ a_hard_link_is_refused(void **state)
 {
     (void)state;
     const char *const path = in_folder(SQT_CONF_FILE);
-    char other[PATH_MAX + 8];
+    const uid_t user = getuid() ? getuid() : 12345;
+    char other[PATH_MAX + 8], squid_conf[128];
     snprintf(other, sizeof(other), "%s.other", path);
+    snprintf(squid_conf, sizeof(squid_conf), "%s/squid.conf", folder);
     write_conf("root:secret\n", 12);
     assert_int_equal(link(path, other), 0);
-    refused(": it has 2 names; expected is one, and no hard link to another file");
+    if (getuid() == 0) /* in root's own folder nobody else can have made a link */
+        refused(":1: 'root:secret' is not allowed here; expected is sqtrace_log");
+    assert_int_equal(chown(folder, user, getgid()), 0);
+    assert_int_equal(sqt_conf_file(squid_conf, user, &found, error, sizeof(error)), -1);
+    assert_non_null(strstr(error, ": it has 2 names; expected is one, and no hard link to another file"));
     assert_null(strstr(error, "secret"));
     unlink(other);
-    refused(":1: 'root:secret' is not allowed here; expected is sqtrace_log");
+    assert_int_equal(sqt_conf_file(squid_conf, user, &found, error, sizeof(error)), -1);
+    assert_non_null(strstr(error, ":1: 'root:secret' is not allowed here; expected is sqtrace_log"));
 }
 
 /* The mode of the file, or of its folder, is refused with that. */

@@ -22,6 +22,9 @@ struct ship_day {
     struct sqt_parquet_table *files;
 };
 
+/* Kinds of bounds of a table that are told once in a run. */
+#define BOUNDS 4
+
 struct ship_table {
     struct ship *ship;
     const struct sqt_job *job;
@@ -30,6 +33,7 @@ struct ship_table {
     struct ship_day *days;       /* the one used last comes first */
     struct sqt_rollups *rollups; /* of table rollups: its rows so far */
     struct ship_slowest slowest; /* of table requests, with --raw */
+    char *bounds[BOUNDS];        /* that were told, without their numbers */
 };
 
 /* ---- days ---- */
@@ -212,12 +216,26 @@ rows_made_of(const struct sqt_job *job)
     return NULL;
 }
 
+/* Whether a bound of that kind was told before; from now on it was.  Batches have other numbers. */
+static int
+is_told(struct ship_table *t, const char *text)
+{
+    unsigned i = 0;
+    text += strspn(text, "0123456789, ");
+    while (i < BOUNDS && t->bounds[i] && strcmp(t->bounds[i], text) != 0)
+        ++i;
+    if (i == BOUNDS || t->bounds[i])
+        return 1;
+    t->bounds[i] = sqt_copied(text);
+    return 0;
+}
+
 /* A file of Parquet has no lines for them; that a bound was met is a warning. */
 static void
 rows_note(void *context, const char *key, const char *text)
 {
-    const struct ship_table *const t = context;
-    if (strcmp(key, "bound") == 0)
+    struct ship_table *const t = context;
+    if (strcmp(key, "bound") == 0 && !is_told(t, text))
         program_say(&t->ship->voice, "warning: %s: %s", t->job->table->name, text);
 }
 
@@ -279,6 +297,8 @@ ship_rows_free(struct ship *ship)
         const struct rows_made *const made = rows_made_of(&ship->jobs[i]);
         if (made)
             made->free(&ship->jobs[i]);
+        for (unsigned k = 0; k < BOUNDS; ++k)
+            free(ship->tables[i].bounds[k]);
         for (struct ship_day *day = ship->tables[i].days, *next; day; day = next) {
             next = day->next;
             free(day);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "figure/harm/blame.h"
 #include "figure/finding/findings.h"
 
@@ -365,7 +366,7 @@ failures_end(void *state)
     sqt_names_free(&f->all.names);
     sqt_names_free(&f->all.peers);
     sqt_names_free(&f->all.methods);
-    free(f->all.spans.spans);
+    sqt_freed(f->all.spans.spans);
     sqt_when_free(&f->all.when);
     sqt_when_free(&f->all.kept);
     sqt_blames_free(&f->blames);

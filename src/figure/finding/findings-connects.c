@@ -16,7 +16,8 @@
 #define NAMES 6
 
 struct sqt_connecting {
-    const struct sqt_origin *origin; /* NULL: free */
+    const struct sqt_findings *of; /* whose claims they are; NULL: free */
+    const struct sqt_origin *origin;
     uint64_t xact;
     unsigned count;
     struct {
@@ -39,13 +40,27 @@ connects_place(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t
     return &f->connecting[(xact * UINT64_C(0x9e3779b97f4a7c15) ^ (uintptr_t)origin >> 4) % REQUESTS];
 }
 
+static int
+is_of(const struct sqt_connecting *w, const struct sqt_findings *f, const struct sqt_origin *origin, uint64_t xact)
+{
+    return w->of == f && w->origin == origin && w->xact == xact;
+}
+
+void
+sqt_connecting_forget(struct sqt_connecting *all, const struct sqt_findings *f)
+{
+    for (unsigned i = 0; i < REQUESTS; ++i)
+        if (all[i].of == f)
+            all[i].of = NULL;
+}
+
 static void
 connects_add(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t xact, struct sqt_claim *claim,
              int64_t ns)
 {
     struct sqt_connecting *const w = connects_place(f, origin, xact);
-    if (w->origin != origin || w->xact != xact)
-        *w = (struct sqt_connecting){.origin = origin, .xact = xact};
+    if (!is_of(w, f, origin, xact))
+        *w = (struct sqt_connecting){.of = f, .origin = origin, .xact = xact};
     unsigned i = 0;
     while (i < w->count && w->names[i].claim != claim)
         ++i;
@@ -63,7 +78,7 @@ static struct sqt_claim *
 connects_last(struct sqt_findings *f, const struct sqt_attempt *attempt)
 {
     const struct sqt_connecting *const w = connects_place(f, attempt->origin, attempt->xact);
-    return w->origin == attempt->origin && w->xact == attempt->xact && w->count ? w->names[w->count - 1].claim : NULL;
+    return is_of(w, f, attempt->origin, attempt->xact) && w->count ? w->names[w->count - 1].claim : NULL;
 }
 
 void
@@ -95,7 +110,7 @@ void
 sqt_findings_connected(struct sqt_findings *f, const struct sqt_xact *xact, int64_t total)
 {
     struct sqt_connecting *const w = connects_place(f, xact->origin, xact->id);
-    if (w->origin != xact->origin || w->xact != xact->id)
+    if (!is_of(w, f, xact->origin, xact->id))
         return;
     uint64_t held = connects_held(xact);
     for (unsigned i = 0; total >= 0 && i < w->count; ++i) {
@@ -107,5 +122,5 @@ sqt_findings_connected(struct sqt_findings *f, const struct sqt_xact *xact, int6
                           total);
         sqt_finding_claim_at(f, w->names[i].claim, (int64_t)w->names[i].ns, xact->begin);
     }
-    w->origin = NULL;
+    w->of = NULL;
 }

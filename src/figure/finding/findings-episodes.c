@@ -58,7 +58,7 @@ episode_usual(const struct episode *e)
         each[i] = (double)e->windows[i].ns / e->windows[i].requests;
     qsort(each, e->count, sizeof(*each), compare_doubles);
     const double usual = e->count ? each[e->count / 2] : 0;
-    free(each);
+    sqt_freed(each);
     return usual;
 }
 
@@ -124,7 +124,7 @@ episode_pattern(const struct sqt_findings *f, const struct episode *e, struct sq
             bad[bads++] = e->windows[i].number;
     }
     sqt_when_pattern(told, bad, NULL, bads, active, e->count, active[e->count - 1], f->when.width);
-    free(bad);
+    sqt_freed(bad);
 }
 
 static void
@@ -198,7 +198,7 @@ episodes_try(struct sqt_findings *f, unsigned rule, struct sqt_subject *subject)
         f->episodes[f->episode_count++] = e.finding;
         episode_tell(f, &e);
     }
-    free(e.windows);
+    sqt_freed(e.windows);
 }
 
 void

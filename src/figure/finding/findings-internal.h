@@ -164,6 +164,7 @@ struct sqt_subject *sqt_findings_worker(struct sqt_findings *findings, const str
 /* findings-connects.c: keeps what a request waits for while it connects, until it ends; then claims it.  Who makes findings of
  * several proxies frees them and what they share together. */
 struct sqt_connecting *sqt_connecting_new(void);
+void sqt_connecting_forget(struct sqt_connecting *all, const struct sqt_findings *findings);
 void sqt_findings_connection(struct sqt_findings *findings, const struct sqt_attempt *attempt);
 /* total: of the request; below 0: it does not count. */
 void sqt_findings_connected(struct sqt_findings *findings, const struct sqt_xact *xact, int64_t total);

@@ -96,8 +96,8 @@ findings_when_told(const struct sqt_findings *f, const struct sqt_finding *x, st
     if (bads)
         sqt_when_pattern(told, bad, sizes, bads, active, count, active[count - 1], f->when.width);
     const enum sqt_event after = told->pattern == SQT_PATTERN_THROUGHOUT ? SQT_EV_NONE_ : findings_after(f, bad, bads);
-    free(active);
-    free(sizes);
+    sqt_freed(active);
+    sqt_freed(sizes);
     return after;
 }
 

@@ -85,9 +85,9 @@ findings_stop_looking(struct sqt_findings *f)
     for (unsigned i = 0; sqt_looks[i]; ++i) {
         if (sqt_looks[i]->end)
             sqt_looks[i]->end(f->looking[i]);
-        free(f->looking[i]);
+        sqt_freed(f->looking[i]);
     }
-    free(f->looking);
+    sqt_freed(f->looking);
 }
 
 static int
@@ -580,9 +580,9 @@ findings_free(struct sqt_findings *f)
     sqt_when_free(&f->when);
     sqt_ledger_free(f->ledger);
     sqt_distribution_drop(&f->set, &f->totals);
-    free(f->connecting);
+    sqt_freed(f->connecting);
     sqt_sparse_free(&f->asked);
-    free(f);
+    sqt_freed(f);
 }
 
 void

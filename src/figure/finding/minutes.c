@@ -22,7 +22,7 @@
 /* Proxies that are told apart; all others are one. */
 #define PROXIES 256
 /* Bytes of all proxies together, unless one alone takes more: findings of one have bounds of their own. */
-#define ROOM ((size_t)40 << 20)
+#define ROOM (INT64_C(40) << 20)
 /* Of all ledgers together: minutes of processes, 91 days of one, and minutes in which an account has something. */
 #define PLACES ((size_t)1 << 17)
 #define SUMS ((size_t)1 << 19)
@@ -33,14 +33,14 @@
 struct minutes_proxy {
     struct sqt_name_entry named; /* host, a line feed, service */
     struct sqt_job job;          /* of table findings */
-    size_t bytes;                /* that it takes */
+    int64_t bytes;               /* that it takes */
     int refused;                 /* it has no rows */
 };
 
 struct minutes {
     struct sqt_names proxies;
     struct sqt_connecting *connecting; /* of all proxies */
-    size_t bytes;                      /* that the proxies take */
+    int64_t bytes;                     /* that the proxies take */
     struct sqt_ledger_bound bound;
     uint64_t refused, shares; /* proxies that have no rows; parts of findings that were left out */
     int later;                /* what began the trace does not count: it was handed out before */
@@ -66,7 +66,7 @@ minutes_begin(struct minutes *m, struct minutes_proxy *proxy, const struct sqt_j
 {
     if (!m->connecting)
         m->connecting = sqt_connecting_new();
-    const size_t taken = sqt_memory_taken();
+    const int64_t taken = sqt_memory_taken();
     proxy->job = (struct sqt_job){.table = &sqt_tables[SQT_TABLE_findings],
                                   .where = job->where,
                                   .since = job->since,
@@ -87,6 +87,7 @@ minutes_drop(struct minutes *m, struct minutes_proxy *proxy)
 {
     struct sqt_findings *const f = proxy->job.state;
     f->connecting = NULL;
+    sqt_connecting_forget(m->connecting, f);
     m->bound.places += f->ledger->place_count;
     m->bound.sums += f->ledger->used;
     m->bytes -= proxy->bytes;
@@ -134,9 +135,9 @@ minutes_proxy(struct sqt_job *job, const struct sqt_origin *origin, int64_t end)
 
 /* The proxy got a thing, before which so many bytes were taken. */
 static void
-minutes_took(struct minutes *m, struct minutes_proxy *proxy, size_t taken)
+minutes_took(struct minutes *m, struct minutes_proxy *proxy, int64_t taken)
 {
-    const size_t bytes = sqt_memory_taken() - taken;
+    const int64_t bytes = sqt_memory_taken() - taken;
     proxy->bytes += bytes;
     m->bytes += bytes;
     if (m->bytes > ROOM)
@@ -149,7 +150,7 @@ minutes_took(struct minutes *m, struct minutes_proxy *proxy, size_t taken)
     static void minutes_##name(void *context, type *thing) \
     { \
         struct minutes_proxy *const proxy = minutes_proxy(context, (of), (at)); \
-        const size_t taken = sqt_memory_taken(); \
+        const int64_t taken = sqt_memory_taken(); \
         if (!proxy || !sqt_family_findings.consumer.name) \
             return; \
         sqt_family_findings.consumer.name(&proxy->job, thing); \
@@ -175,7 +176,7 @@ static void
 minutes_request(void *context, const struct sqt_xact *xact)
 {
     struct minutes_proxy *const proxy = minutes_proxy(context, xact->origin, xact->end);
-    const size_t taken = sqt_memory_taken();
+    const int64_t taken = sqt_memory_taken();
     if (!proxy)
         return;
     if (xact->begin != SQT_MISSING)
@@ -188,7 +189,7 @@ static void
 minutes_open_loop(struct sqt_job *job, const struct sqt_open_loop *loop, const struct sqt_now *now)
 {
     struct minutes_proxy *const proxy = minutes_proxy(job, loop->origin, now->ns);
-    const size_t taken = sqt_memory_taken();
+    const int64_t taken = sqt_memory_taken();
     if (!proxy)
         return;
     sqt_family_findings.open_loop(&proxy->job, loop, now);
@@ -354,7 +355,7 @@ minutes_shares(struct sqt_findings *f)
             minutes_choose(&w, f, f->tolds.told[i], all);
             minutes_divide(&shares, &w, f->tolds.told[i], i);
         }
-    free(all);
+    sqt_freed(all);
     return shares;
 }
 
@@ -426,7 +427,7 @@ minutes_rows(struct sqt_job *job, const struct sqt_findings *f, const struct min
         for (; at < shares->count && shares->of[at].place == places[i]; ++at)
             minutes_row(job, place, f->tolds.told[shares->of[at].rank], &shares->of[at], ++index);
     }
-    free(places);
+    sqt_freed(places);
 }
 
 static void
@@ -443,7 +444,7 @@ minutes_conclude(struct sqt_job *job, struct minutes_proxy *proxy)
         qsort_r(shares.of, shares.count, sizeof(*shares.of), minutes_compare_shares, f->ledger);
     minutes_rows(job, f, &shares);
     m->shares += shares.left_out;
-    free(shares.of);
+    sqt_freed(shares.of);
 }
 
 static void
@@ -453,7 +454,7 @@ minutes_forget(struct minutes *m)
         if (((struct minutes_proxy *)named)->job.state)
             minutes_drop(m, (struct minutes_proxy *)named);
     sqt_names_free(&m->proxies);
-    free(m->connecting);
+    sqt_freed(m->connecting);
     *m = (struct minutes){.proxies = {.size = sizeof(struct minutes_proxy), .most = PROXIES},
                           .bound = {.places = PLACES, .sums = SUMS},
                           .later = m->later};
@@ -486,7 +487,7 @@ void
 sqt_minutes_free(struct sqt_job *job)
 {
     minutes_forget(job->state);
-    free(job->state);
+    sqt_freed(job->state);
 }
 
 static void

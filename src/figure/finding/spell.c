@@ -82,7 +82,7 @@ sqt_spell_tell(struct sqt_told *told, const struct sqt_when *when, uint32_t met,
     if (bads)
         sqt_when_pattern(told, bad, NULL, bads, active, actives, active[actives - 1], when->width * factor);
     const uint32_t last = bads ? bad[bads - 1] : 0, end = actives ? active[actives - 1] : 0;
-    free(bad);
+    sqt_freed(bad);
     const struct sqt_spell spell = spell_between(told, when, met, all);
     if (told->pattern == SQT_PATTERN_THROUGHOUT &&
         sqt_spell_percent(spell.all, spell_count(others, all_count)) < THROUGHOUT)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "told.h"
 
 /* What is looked for: each kind of question uses some of it. */
@@ -22,7 +23,7 @@ tolds_drop_if(struct sqt_tolds *tolds, int (*is_dropped)(const struct sqt_told *
     unsigned left = 0;
     for (unsigned i = 0; i < tolds->count; ++i)
         if (is_dropped(tolds->told[i], by))
-            free(tolds->told[i]);
+            sqt_freed(tolds->told[i]);
         else
             tolds->told[left++] = tolds->told[i];
     tolds->count = left;

@@ -127,7 +127,7 @@ tolds_take_in(struct sqt_tolds *tolds, struct sqt_told *standstill)
             continue;
         }
         standstill->weight = told->weight > standstill->weight ? told->weight : standstill->weight;
-        free(told);
+        sqt_freed(told);
     }
     tolds->count = left;
 }
@@ -225,7 +225,7 @@ sqt_tolds_spend(struct sqt_tolds *tolds, uint64_t ns)
         struct sqt_told *const told = tolds->told[i];
         const double waiting = (double)told->waiting;
         if (is_own_waiting(told) && spent > 0 && spent + waiting / 2 > (double)ns) {
-            free(told);
+            sqt_freed(told);
             continue;
         }
         spent += is_own_waiting(told) && *told->culprit ? waiting : 0;
@@ -278,6 +278,6 @@ void
 sqt_tolds_free(struct sqt_tolds *tolds)
 {
     for (unsigned i = 0; i < tolds->count; ++i)
-        free(tolds->told[i]);
+        sqt_freed(tolds->told[i]);
     tolds->count = 0;
 }

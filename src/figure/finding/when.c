@@ -149,9 +149,7 @@ when_merge(struct sqt_when *w, size_t recent, unsigned wider)
             when_write(&to, &w->sums[i++]);
         }
     when_write_out(&to);
-    if (w->packed)
-        sqt_memory_given(w->packed_bytes + SUM_MAX);
-    free(w->packed);
+    sqt_freed(w->packed);
     w->packed_bytes = (size_t)(to.next - to.begin);
     w->packed = sqt_resized(to.begin, w->packed_bytes + SUM_MAX);
     memset(w->packed + w->packed_bytes, 0, SUM_MAX);
@@ -215,13 +213,13 @@ sqt_when_sort(struct sqt_when *w)
         return;
     w->sorted = 1;
     when_pack(w);
-    free(w->sums);
+    sqt_freed(w->sums);
     w->used = w->packed_count;
     w->sums = sqt_allocated(w->used * sizeof(*w->sums));
     struct when_reader r = when_reader_begin(w, 1);
     for (size_t i = 0; r.sum.series; when_read(&r))
         w->sums[i++] = r.sum;
-    free(w->packed);
+    sqt_freed(w->packed);
     w->packed = NULL;
     w->packed_count = w->packed_bytes = 0;
 }
@@ -252,8 +250,8 @@ sqt_when_of(const struct sqt_when *w, uint32_t series, size_t *count)
 void
 sqt_when_free(struct sqt_when *w)
 {
-    free(w->sums);
-    free(w->packed);
+    sqt_freed(w->sums);
+    sqt_freed(w->packed);
     *w = (struct sqt_when){.most = w->most};
 }
 

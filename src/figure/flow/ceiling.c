@@ -150,7 +150,7 @@ sqt_ceiling_is_reached(struct sqt_ceiling *c, struct sqt_ceiling_mean *few, stru
 void
 sqt_ceiling_free(struct sqt_ceiling *c)
 {
-    free(c->windows);
+    sqt_freed(c->windows);
     c->windows = NULL;
     c->count = 0;
 }

@@ -326,7 +326,7 @@ static void
 waste_end(void *state)
 {
     struct waste *const w = state;
-    free(w->left);
+    sqt_freed(w->left);
     sqt_names_free(&w->servers);
     sqt_when_free(&w->when);
 }

@@ -98,6 +98,6 @@ sqt_blame_name(const struct sqt_blame *b, enum sqt_blamed blamed)
 void
 sqt_blames_free(struct sqt_blames *blames)
 {
-    free(blames->table);
+    sqt_freed(blames->table);
     blames->table = NULL;
 }

@@ -127,7 +127,7 @@ sqt_compare_chance(struct compare *c, enum compare_kind kind, struct scores *s)
         const double score = sqt_scores_largest(s, &name, &compared);
         largest = score > largest ? score : largest;
     }
-    free(order);
-    free(shuffled);
+    sqt_freed(order);
+    sqt_freed(shuffled);
     return largest;
 }

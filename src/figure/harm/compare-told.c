@@ -308,6 +308,6 @@ sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct 
             culprit_spare(c, x, told, tolds);
         }
     }
-    free(bad);
-    free(sizes);
+    sqt_freed(bad);
+    sqt_freed(sizes);
 }

@@ -279,7 +279,7 @@ compare_round(struct compare *c, struct scores *s, double all)
         if (x.excess > compare_to_exceed(c, &best, kind) && is_noticed(&x, all) && sqt_culprit_is_fair(c, &x) &&
             x.excess > sqt_compare_chance(c, (enum compare_kind)kind, s))
             best = x;
-        free(s->cells);
+        sqt_freed(s->cells);
     }
     return best;
 }
@@ -308,7 +308,7 @@ compare_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
             ++s->level;
         }
     }
-    free(s);
+    sqt_freed(s);
 }
 
 static void
@@ -320,7 +320,7 @@ compare_end(void *state)
     for (unsigned level = 0; level < COMPARE_LEVELS; ++level)
         sqt_names_free(&c->strata[level]);
     sqt_blames_free(&c->blames);
-    free(c->kept);
+    sqt_freed(c->kept);
 }
 
 const struct sqt_look sqt_look_compare = {.size = sizeof(struct compare),

@@ -336,7 +336,7 @@ queries_end(void *state)
 {
     struct queries *const q = state;
     sqt_names_free(&q->names);
-    free(q->answers);
+    sqt_freed(q->answers);
 }
 
 const struct sqt_look sqt_look_queries = {

@@ -428,7 +428,7 @@ static void
 refetched_end(void *state)
 {
     sqt_sparse_free(&((struct refetched *)state)->objects);
-    free(((struct refetched *)state)->unwritten);
+    sqt_freed(((struct refetched *)state)->unwritten);
     sqt_names_free(&((struct refetched *)state)->servers);
 }
 

@@ -260,7 +260,7 @@ silent_clients(const struct silent *s, struct run *run)
         run->waited += until > from ? (double)until - (double)from : 0;
         last = same && last > until ? last : until;
     }
-    free(its);
+    sqt_freed(its);
 }
 
 /* What it answers as a rule takes far less. */
@@ -501,7 +501,7 @@ silent_end(void *state)
     sqt_names_free(&s->names);
     sqt_when_free(&s->answers);
     sqt_sparse_free(&s->left);
-    free(s->entries);
+    sqt_freed(s->entries);
 }
 
 const struct sqt_look sqt_look_silent = {.size = sizeof(struct silent),

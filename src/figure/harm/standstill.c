@@ -107,7 +107,7 @@ standstill_forget(struct sqt_holders **held)
     if (!held || !*held)
         return;
     sqt_holders_free(*held);
-    free(*held);
+    sqt_freed(*held);
     *held = NULL;
 }
 

@@ -19,7 +19,7 @@ static void
 loop_time_finish(struct sqt_job *job)
 {
     sqt_seconds_end(job, job->state);
-    free(job->state);
+    sqt_freed(job->state);
 }
 
 static void

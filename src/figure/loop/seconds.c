@@ -180,6 +180,6 @@ sqt_seconds_end(struct sqt_job *job, struct sqt_seconds *s)
 {
     for (unsigned i = 0; i < SQT_SECONDS_OPEN; ++i) {
         seconds_close(job, s, i);
-        free(s->open[i]);
+        sqt_freed(s->open[i]);
     }
 }

@@ -140,8 +140,8 @@ listeners_finish(struct sqt_job *job)
     }
     sqt_names_free(&l->listeners);
     sqt_names_free(&l->ports);
-    free(all);
-    free(l);
+    sqt_freed(all);
+    sqt_freed(l);
 }
 
 const struct sqt_family sqt_family_listeners = {

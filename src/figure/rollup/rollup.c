@@ -145,7 +145,7 @@ rollup_grow(struct sqt_rollups *r)
     for (size_t i = 0; i < count; ++i)
         if (before[i].count)
             r->slots[rollup_place(r, &before[i].key)] = before[i];
-    free(before);
+    sqt_freed(before);
 }
 
 static struct rollup_slot *
@@ -388,8 +388,8 @@ sqt_rollups_free(struct sqt_rollups *r)
     if (!r)
         return;
     sqt_names_free(&r->names);
-    free(r->slots);
-    free(r->stretches);
-    free(r->origins);
-    free(r);
+    sqt_freed(r->slots);
+    sqt_freed(r->stretches);
+    sqt_freed(r->origins);
+    sqt_freed(r);
 }

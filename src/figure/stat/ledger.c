@@ -40,7 +40,7 @@ ledger_chain(const struct sqt_ledger *l, const struct sqt_origin *origin, int64_
 static void
 ledger_chains_grow(struct sqt_ledger *l)
 {
-    free(l->chains);
+    sqt_freed(l->chains);
     l->chain_count = l->chain_count ? 2 * l->chain_count : FIRST_SIZE;
     l->chains = sqt_zeroed(l->chain_count, sizeof(*l->chains));
     for (size_t i = 0; i < l->place_count; ++i)
@@ -90,7 +90,7 @@ ledger_grow(struct sqt_ledger *l)
     for (size_t i = 0; i < olds; ++i)
         if (old[i].account)
             l->sums[ledger_slot(l, old[i].account, old[i].place)] = old[i];
-    free(old);
+    sqt_freed(old);
 }
 
 static void
@@ -194,8 +194,8 @@ sqt_ledger_free(struct sqt_ledger *l)
 {
     if (!l)
         return;
-    free(l->places);
-    free(l->chains);
-    free(l->sums);
-    free(l);
+    sqt_freed(l->places);
+    sqt_freed(l->chains);
+    sqt_freed(l->sums);
+    sqt_freed(l);
 }

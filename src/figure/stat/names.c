@@ -57,8 +57,8 @@ sqt_names_drop(struct sqt_names *names, struct sqt_name_entry *entry)
         link = &(*link)->next;
     *link = entry->next;
     --names->count;
-    free(entry->name);
-    free(entry);
+    sqt_freed(entry->name);
+    sqt_freed(entry);
 }
 
 int
@@ -73,7 +73,7 @@ sqt_names_free(struct sqt_names *names)
     while (names->first) {
         struct sqt_name_entry *const thing = names->first;
         names->first = thing->next;
-        free(thing->name);
-        free(thing);
+        sqt_freed(thing->name);
+        sqt_freed(thing);
     }
 }

@@ -125,8 +125,8 @@ sqt_peak_free(struct sqt_peak *p)
 {
     for (unsigned i = 0; i < SQT_PEAK_OPEN; ++i) {
         peak_empty(p, p->slots[i].values);
-        free(p->slots[i].values);
+        sqt_freed(p->slots[i].values);
     }
     peak_empty(p, p->best);
-    free(p->best);
+    sqt_freed(p->best);
 }

@@ -28,7 +28,7 @@ void
 sqt_sparse_free(struct sqt_sparse *s)
 {
     for (size_t i = 0; s->pieces && i < s->count; ++i)
-        free(s->pieces[i]);
-    free(s->pieces);
+        sqt_freed(s->pieces[i]);
+    sqt_freed(s->pieces);
     *s = (struct sqt_sparse){0};
 }

@@ -148,7 +148,7 @@ free_settled(struct sqt_sweep *s)
     while (over < s->block_count && (s->first_block + over + 1) * BLOCK <= s->settled) {
         if (s->blocks[over])
             *s->left += (int64_t)block_bytes(s);
-        free(s->blocks[over++]);
+        sqt_freed(s->blocks[over++]);
     }
     if (over)
         memmove(s->blocks, s->blocks + over, (s->block_count - over) * sizeof(*s->blocks));
@@ -430,11 +430,11 @@ void
 sqt_sweep_free(struct sqt_sweep *s)
 {
     for (size_t i = 0; i < s->block_count; ++i)
-        free(s->blocks[i]);
+        sqt_freed(s->blocks[i]);
     for (unsigned c = 0; c < SQT_SWEEP_CURVES; ++c)
-        free(s->counts[c]);
-    free(s->blocks);
-    free(s->levels);
-    free(s->whole);
+        sqt_freed(s->counts[c]);
+    sqt_freed(s->blocks);
+    sqt_freed(s->levels);
+    sqt_freed(s->whole);
     sqt_time_groups_free(&s->groups);
 }

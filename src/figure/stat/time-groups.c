@@ -74,8 +74,8 @@ static void
 free_group(struct sqt_time_group *group)
 {
     if (group)
-        free(group->values);
-    free(group);
+        sqt_freed(group->values);
+    sqt_freed(group);
 }
 
 static size_t
@@ -247,5 +247,5 @@ sqt_time_groups_free(struct sqt_time_groups *g)
         close_group(g, g->groups[i]);
         free_group(g->groups[i]);
     }
-    free(g->groups);
+    sqt_freed(g->groups);
 }

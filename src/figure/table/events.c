@@ -38,9 +38,9 @@ events_end(struct sqt_job *job)
 {
     struct events *const e = job->state;
     for (unsigned i = 0; i < e->count; ++i)
-        free(e->processes[i]);
-    free(e->processes);
-    free(e);
+        sqt_freed(e->processes[i]);
+    sqt_freed(e->processes);
+    sqt_freed(e);
 }
 
 /* An origin that was forgotten leaves its index to another one. */

@@ -201,7 +201,7 @@ sqt_sampled_free(struct sqt_sampled *all)
     for (struct sqt_sampled_source *s = all ? all->sources : NULL, *next; s; s = next) {
         next = s->next;
         sqt_time_groups_free(&s->groups);
-        free(s);
+        sqt_freed(s);
     }
-    free(all);
+    sqt_freed(all);
 }

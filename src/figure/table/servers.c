@@ -141,8 +141,8 @@ servers_finish(struct sqt_job *job)
     for (unsigned i = 0; i < count; ++i)
         servers_drop(s, all[i]);
     sqt_names_free(&s->names);
-    free(all);
-    free(s);
+    sqt_freed(all);
+    sqt_freed(s);
 }
 
 const struct sqt_family sqt_family_servers = {

@@ -210,7 +210,7 @@ stall_finish(struct sqt_job *job)
     }
     if (!s->count)
         job->note(job->context, "stalls", "the trace has no pass of the event loop (group loop)");
-    free(s);
+    sqt_freed(s);
 }
 
 const struct sqt_family sqt_family_stalls = {.where = {SQT_TABLE_loops},

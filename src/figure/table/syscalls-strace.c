@@ -191,7 +191,7 @@ sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FIL
     }
     sqt_threads_note(&s.threads, job);
     sqt_threads_free(&s.threads);
-    free(line);
+    sqt_freed(line);
     sqt_strace_free(reader);
     return failed ? -1 : 0;
 }

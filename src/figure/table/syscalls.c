@@ -287,17 +287,17 @@ syscall_table_finish(struct sqt_job *job)
     sqt_job_note_bound(job, s->idle_beyond,
                        "rows of threads that made no call are left out, because there are too many");
     s->idle_left += SQT_ACCOUNT_ALL_THREADS; /* the last windows are whole */
-    free(s->by_origin);
+    sqt_freed(s->by_origin);
     for (struct process *p = s->processes, *next; p; p = next) {
         next = p->next;
         syscall_table_close_window(job, p);
         for (struct thread *t = p->threads, *after; t; t = after) {
             after = t->next;
-            free(t);
+            sqt_freed(t);
         }
-        free(p);
+        sqt_freed(p);
     }
-    free(s);
+    sqt_freed(s);
 }
 
 const struct sqt_family sqt_family_syscalls = {.where = {SQT_TABLE_syscalls},

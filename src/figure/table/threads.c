@@ -42,7 +42,7 @@ threads_empty(struct sqt_thread *thread)
     if (!thread->account.used)
         return;
     for (unsigned i = 0; i < SQT_ACCOUNT_CALLS; ++i)
-        free(thread->own_names[i]);
+        sqt_freed(thread->own_names[i]);
     memset(thread->own_names, 0, sizeof(thread->own_names));
     memset(&thread->account, 0, sizeof(thread->account));
 }
@@ -61,7 +61,7 @@ sqt_threads_close(struct sqt_threads *t, void (*take)(void *context, struct sqt_
             t->all[left++] = thread;
         } else {
             sqt_idmap_take(&t->by_number, thread->number);
-            free(thread);
+            sqt_freed(thread);
         }
     }
     t->count = left;
@@ -83,8 +83,8 @@ sqt_threads_free(struct sqt_threads *t)
 {
     for (size_t i = 0; i < t->count; ++i) {
         threads_empty(t->all[i]);
-        free(t->all[i]);
+        sqt_freed(t->all[i]);
     }
-    free(t->all);
+    sqt_freed(t->all);
     sqt_idmap_free(&t->by_number);
 }

@@ -161,7 +161,7 @@ by_name_finish(struct sqt_job *job)
     by_name_rows(job, b, all, told);
     sqt_time_groups_free(&b->groups);
     sqt_names_free(&b->names);
-    free(b);
+    sqt_freed(b);
 }
 
 const struct sqt_family sqt_family_server_waits = {

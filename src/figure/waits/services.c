@@ -165,8 +165,8 @@ services_finish(struct sqt_job *job)
     for (unsigned i = 0; i < count; ++i)
         services_drop(s, all[i]);
     sqt_names_free(&s->names);
-    free(all);
-    free(s);
+    sqt_freed(all);
+    sqt_freed(s);
 }
 
 const struct sqt_family sqt_family_services = {

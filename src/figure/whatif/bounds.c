@@ -140,6 +140,6 @@ sqt_whatif_bounds_finish(struct sqt_whatif_bounds *b)
             "no request would wait for a read from disk, nor for a blocked main thread, whatever blocks it; that "
             "another type may keep other objects is not counted");
     }
-    free(b->seen);
-    free(b);
+    sqt_freed(b->seen);
+    sqt_freed(b);
 }

@@ -559,8 +559,8 @@ sqt_caches_empty(struct sqt_caches *c)
 void
 sqt_caches_free(struct sqt_caches *c)
 {
-    free(c->index);
-    free(c->nodes);
+    sqt_freed(c->index);
+    sqt_freed(c->nodes);
     for (unsigned i = 0; i < c->count; ++i)
-        free(c->caches[i].places);
+        sqt_freed(c->caches[i].places);
 }

@@ -109,7 +109,7 @@ children_at_once(const struct queue *q)
         busy = left;
         most = busy > most ? busy : most;
     }
-    free(ends);
+    sqt_freed(ends);
     return most;
 }
 
@@ -150,8 +150,8 @@ children_at_once_mostly(const struct queue *q)
     }
     for (unsigned i = 0; i <= q->count; ++i)
         most = held[i] > held[most] ? i : most;
-    free(changes);
-    free(held);
+    sqt_freed(changes);
+    sqt_freed(held);
     return most;
 }
 
@@ -506,7 +506,7 @@ children_finish_service(struct sqt_whatif_children *c, struct service *s, int wa
     if (wanted && s->count && !sqt_names_is_others(&s->named))
         children_rows(c, s);
     for (unsigned k = 0; k < KIDS; ++k) {
-        free(s->queues[k].kept);
+        sqt_freed(s->queues[k].kept);
         c->lanes -= children_lanes(&s->queues[k]);
         sqt_lanes_free(&s->queues[k].today);
         for (unsigned v = 0; v < VALUES; ++v)
@@ -539,6 +539,6 @@ sqt_whatif_children_finish(struct sqt_whatif_children *c)
     for (unsigned i = 0; i < count; ++i)
         children_finish_service(c, all[i], !quiet && (!figure || c->job->rows == 0));
     sqt_names_free(&c->names);
-    free(all);
-    free(c);
+    sqt_freed(all);
+    sqt_freed(c);
 }

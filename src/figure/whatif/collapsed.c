@@ -125,6 +125,6 @@ sqt_whatif_collapsed_finish(struct sqt_whatif_collapsed *c)
     }
     if (c->requests)
         sqt_whatif_row(c->job, row, 1, 0);
-    free(c->fetches);
-    free(c);
+    sqt_freed(c->fetches);
+    sqt_freed(c);
 }

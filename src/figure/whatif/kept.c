@@ -519,11 +519,11 @@ sqt_whatif_kept_finish(struct sqt_whatif_kept *k)
     }
     for (struct server *s = k->list, *next; s; s = next) {
         next = s->next;
-        free(s->used.at);
-        free(s->idle.at);
-        free(s);
+        sqt_freed(s->used.at);
+        sqt_freed(s->idle.at);
+        sqt_freed(s);
     }
     sqt_idmap_free(&k->servers);
-    free(k->origins.seen);
-    free(k);
+    sqt_freed(k->origins.seen);
+    sqt_freed(k);
 }

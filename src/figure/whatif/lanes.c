@@ -40,5 +40,5 @@ sqt_lanes_take(struct sqt_lanes *lanes, int64_t now, int64_t service)
 void
 sqt_lanes_free(struct sqt_lanes *lanes)
 {
-    free(lanes->free_at);
+    sqt_freed(lanes->free_at);
 }

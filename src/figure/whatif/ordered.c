@@ -75,6 +75,6 @@ sqt_ordered_finish(struct sqt_ordered *o)
 {
     while (o->count)
         ordered_pop(o);
-    free(o->items);
+    sqt_freed(o->items);
     o->items = NULL;
 }

@@ -415,8 +415,8 @@ void
 sqt_replay_free(struct sqt_replay *r)
 {
     for (unsigned i = 0; i < r->group_count; ++i)
-        free(r->groups[i].places);
-    free(r->conns);
-    free(r->flights);
-    free(r->events);
+        sqt_freed(r->groups[i].places);
+    sqt_freed(r->conns);
+    sqt_freed(r->flights);
+    sqt_freed(r->events);
 }

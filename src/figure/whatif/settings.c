@@ -294,7 +294,7 @@ settings_file(struct sqt_settings *settings, const char *name, unsigned depth, c
     }
     if (*wrong)
         snprintf(error, error_size, "%.400s: line %zu: %s", name, number, wrong);
-    free(line);
+    sqt_freed(line);
     fclose(file);
     return status;
 }

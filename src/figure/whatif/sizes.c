@@ -246,7 +246,7 @@ sizes_is_next_run(const struct sqt_origin *origin, const struct sqt_origin *befo
     const struct sqt_identity *const now = &origin->identity, *const then = &before->identity;
     const char *const host = sqt_origin_text(origin, SQT_DEF_HOST, 0), *const was =
                                                                            sqt_origin_text(before, SQT_DEF_HOST, 0);
-    return now->kid == then->kid && now->start.realtime_ns > then->start.realtime_ns &&
+    return now->kid == then->kid && sqt_identity_is_later(now, then) &&
            strncmp(now->service, then->service, sizeof(now->service)) == 0 &&
            strcmp(host ? host : "", was ? was : "") == 0;
 }
@@ -523,7 +523,7 @@ sqt_sizes_free(struct sqt_sizes *z)
 {
     if (z->started)
         sqt_caches_free(&z->caches);
-    free(z);
+    sqt_freed(z);
 }
 
 /* ---- parts ---- */

@@ -21,7 +21,7 @@
 #define PROXIES 64
 /* Bytes of all proxies together, unless one alone takes more.  When they do not fit any more, the last one that came is
  * forgotten. */
-#define ROOM ((size_t)40 << 20)
+#define ROOM (INT64_C(40) << 20)
 /* Minutes of processes that have rows, of all proxies together: 45 days of one process.  Each has some 600 bytes: 40 MB in all,
  * and at most twice that, as arrays grow by doubling. */
 #define PLACES 65536
@@ -35,15 +35,16 @@ struct whatif_proxy {
     struct sqt_replay replay;
     struct sqt_sizes *sizes[SETTINGS];
     struct sqt_ledger *ledger; /* minutes of processes */
-    size_t bytes;              /* that it takes */
+    int64_t bytes;             /* that it takes */
     uint64_t requests;
-    int refused; /* it has no rows */
+    uint64_t wanted; /* of them, that no earlier job has told */
+    int refused;     /* it has no rows */
 };
 
 struct whatif_minutes {
     struct sqt_names proxies; /* of struct whatif_proxy */
     struct sqt_ledger_bound bound;
-    size_t bytes;      /* that the proxies take */
+    int64_t bytes;     /* that the proxies take */
     uint64_t left_out; /* requests of proxies that have no rows */
 };
 
@@ -73,16 +74,16 @@ whatif_minutes_fit(struct whatif_minutes *m)
         if (proxy->refused)
             continue;
         proxy->refused = 1;
-        m->left_out += proxy->requests;
+        m->left_out += proxy->wanted;
         whatif_minutes_drop(m, proxy);
     }
 }
 
 /* The proxy got a thing, before which so many bytes were taken. */
 static void
-whatif_minutes_took(struct whatif_minutes *m, struct whatif_proxy *proxy, size_t taken)
+whatif_minutes_took(struct whatif_minutes *m, struct whatif_proxy *proxy, int64_t taken)
 {
-    const size_t bytes = sqt_memory_taken() - taken;
+    const int64_t bytes = sqt_memory_taken() - taken;
     proxy->bytes += bytes;
     m->bytes += bytes;
     if (m->bytes > ROOM)
@@ -104,7 +105,7 @@ whatif_minutes_proxy(struct sqt_job *job, const struct sqt_origin *origin)
     struct whatif_proxy *const proxy = sqt_names_get(proxies, name);
     if (proxy->job.table)
         return proxy->refused ? NULL : proxy;
-    const size_t taken = sqt_memory_taken();
+    const int64_t taken = sqt_memory_taken();
     proxy->job = (struct sqt_job){.table = job->table, .whatif = job->whatif, .room = SQT_JOB_ROOM_OF_MANY};
     sqt_replay_init(&proxy->replay);
     proxy->ledger = sqt_ledger_new(&m->bound);
@@ -137,12 +138,14 @@ whatif_minutes_request(void *context, const struct sqt_xact *xact)
         !sqt_whatif_access(&access, xact, &class))
         return;
     struct whatif_proxy *const proxy = whatif_minutes_proxy(job, xact->origin);
-    const size_t taken = sqt_memory_taken();
+    const int64_t taken = sqt_memory_taken();
+    const int wanted = !job->wants || job->wants(job->context, &job->source);
     if (!proxy) {
-        ++((struct whatif_minutes *)job->state)->left_out;
+        ((struct whatif_minutes *)job->state)->left_out += (unsigned)wanted;
         return;
     }
     ++proxy->requests;
+    proxy->wanted += (unsigned)wanted;
     access.place = whatif_minutes_place(job, proxy, xact);
     for (unsigned i = 0; i < SETTINGS; ++i)
         sqt_sizes_request(proxy->sizes[i], &access, class, xact);
@@ -220,7 +223,7 @@ whatif_minutes_rows(struct sqt_job *job, struct whatif_proxy *proxy)
         for (unsigned s = 0; s < SETTINGS; ++s)
             sqt_sizes_parts(proxy->sizes[s], places[i] + 1, whatif_minutes_row, &rows);
     }
-    free(places);
+    sqt_freed(places);
 }
 
 static void
@@ -262,7 +265,7 @@ void
 sqt_whatif_minutes_free(struct sqt_job *job)
 {
     whatif_minutes_forget(job->state);
-    free(job->state);
+    sqt_freed(job->state);
 }
 
 static void

@@ -265,7 +265,7 @@ whatif_finish(struct sqt_job *job)
     }
     if (job->rows && !job->table->figure && !(job->whatif && job->whatif->asked_count))
         whatif_reasons(job);
-    free(w);
+    sqt_freed(w);
 }
 
 const struct sqt_family sqt_family_whatif = {

@@ -288,7 +288,7 @@ static void
 denier_end(void *state)
 {
     struct denier *const d = state;
-    free(d->asked);
+    sqt_freed(d->asked);
     sqt_names_free(&d->helpers);
 }
 

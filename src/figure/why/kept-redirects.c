@@ -138,8 +138,8 @@ static void
 kept_end(void *state)
 {
     struct kept_redirects *const k = state;
-    free(k->asked);
-    free(k->objects);
+    sqt_freed(k->asked);
+    sqt_freed(k->objects);
 }
 
 const struct sqt_look sqt_look_kept_redirects = {.size = sizeof(struct kept_redirects),

@@ -62,7 +62,7 @@ limit_count(struct sqt_limit_span *spans, size_t count, unsigned under_way[2][MO
             ++ended;
         ++under_way[spans[i].denied][i - ended < MOST ? i - ended : MOST];
     }
-    free(ends);
+    sqt_freed(ends);
 }
 
 unsigned
@@ -89,6 +89,6 @@ sqt_limit_of(const struct sqt_limit *all)
         seen += under_way[0][n];
         fewest = n;
     }
-    free(under_way);
+    sqt_freed(under_way);
     return sums[0] >= LEAST && limit >= fewest && limit >= SMALLEST ? limit : 0;
 }

@@ -81,7 +81,7 @@ once_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *t
 static void
 once_end(void *state)
 {
-    free(((struct once *)state)->seen);
+    sqt_freed(((struct once *)state)->seen);
 }
 
 const struct sqt_look sqt_look_once = {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "figure/finding/look.h"
 
 /* So many attempts, each so long in the mean, and such a share of the time of all requests, or so long in all: ns, %. */
@@ -120,9 +121,9 @@ versions_fold(struct sqt_tolds *tolds, const struct version *v)
         } else if (!v->several && *v->server && told->harm == SQT_HARM_WAITING &&
                    strcmp(told->culprit, v->server) == 0) {
             weight += told->weight;
-            free(told);
+            sqt_freed(told);
         } else if (told->harm == SQT_HARM_WAITING && versions_is_same(v, told)) {
-            free(told);
+            sqt_freed(told);
         } else {
             tolds->told[kept++] = told;
         }

@@ -42,7 +42,7 @@ final_comes_after(const struct sqt_identity *later, const struct sqt_identity *o
 {
     if (later->kid != o->kid || strcmp(later->service, o->service) != 0)
         return 0;
-    return later->run && o->run ? later->run > o->run : later->start.realtime_ns > o->start.realtime_ns;
+    return sqt_identity_is_later(later, o);
 }
 
 static int

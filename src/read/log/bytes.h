@@ -10,7 +10,7 @@
 
 /* A longer line is passed over. */
 #define SQT_LOG_LINE_MOST ((size_t)256 << 10)
-/* Bytes that may come without a line, empty lines apart, until sqt_log_bytes_allow() says otherwise. */
+/* Bytes that may come without a line, or in empty lines, until sqt_log_bytes_allow() says otherwise. */
 #define SQT_LOG_GAP_MOST ((uint64_t)64 << 20)
 
 struct sqt_log_bytes {

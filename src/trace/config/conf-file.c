@@ -63,7 +63,8 @@ conf_judge(const struct conf_reader *r, uid_t squid_user, int folder, const stru
         return -1;
     if (cause)
         return sqt_fail(r->error, "%s: %s", r->path, sqt_open_refusal(cause));
-    if (file->st_nlink != 1) /* whoever may write to the folder can give a name to a file of root's */
+    /* Whoever may write to the folder can give a name in it to a file of root's.  A file without a name was just replaced. */
+    if (file->st_nlink > 1 && st.st_uid != 0)
         return sqt_fail(r->error, "%s: it has %lu names; expected is one, and no hard link to another file", r->path,
                         (unsigned long)file->st_nlink);
     return conf_trust(file, squid_user, r->path, r->error);

@@ -38,6 +38,8 @@ promised(int directory, uid_t owner)
     const struct dirent *entry;
     while ((entry = readdir(dir))) {
         struct stat st;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
         if (!left--) {
             bytes = UINT64_MAX;
             break;
