@@ -71,7 +71,7 @@ DigestFetchBegins(const RequestPointer &request, const Peer *peer)
 
 /// bytes of the digest have come; without a 200 the old one is still good
 template <class RequestPointer, class Size>
-SQT_KEEPS_LINE inline void
+inline SQT_KEEPS_LINE void
 DigestFetchEnds(const RequestPointer &request, const Size bytes, const bool replied200, const bool failed)
 {
     if (sqt_on(SQT_GROUP_DIGEST))

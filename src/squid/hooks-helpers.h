@@ -146,7 +146,7 @@ HelperIsAsked(HelperUse &use, const Helper &helper, const bool again)
 
 /// the request waits for the answer to another one's question, which is the same
 template <class RequestPointer>
-SQT_KEEPS_LINE inline void
+inline SQT_KEEPS_LINE void
 QuestionIsShared(HelperUse &use, const enum sqt_waited kind, const RequestPointer &request, const char *name)
 {
     if (!sqt_on(SQT_GROUP_CLIENT))

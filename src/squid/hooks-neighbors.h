@@ -31,7 +31,7 @@ NumberOfPeer(const Peer *peer)
 }
 
 template <class RequestPointer>
-SQT_KEEPS_LINE inline void
+inline SQT_KEEPS_LINE void
 NeighborsAreAsked(const RequestPointer &request, const int sent, const int expected)
 {
     if (sqt_on(SQT_GROUP_SERVER))
@@ -49,7 +49,7 @@ NeighborAnswers(const RequestPointer &request, const Peer *peer, const bool hit)
 enum NeighborsOutcome { NeighborsAnswered = 0, NeighborsTimedOut = 1, NeighborsNotExpected = 2 };
 
 template <class RequestPointer>
-SQT_KEEPS_LINE inline void
+inline SQT_KEEPS_LINE void
 NeighborsAreDone(const RequestPointer &request, const int answers, const NeighborsOutcome outcome)
 {
     if (sqt_on(SQT_GROUP_SERVER))

@@ -27,7 +27,7 @@ EmitServer(const unsigned event, const RequestPointer &request, const uint64_t a
 /* ---- forwarding ---- */
 
 template <class RequestPointer>
-SQT_KEEPS_LINE inline void
+inline SQT_KEEPS_LINE void
 ForwardingBegins(const RequestPointer &request)
 {
     if (sqt_on(SQT_GROUP_SERVER))
@@ -35,7 +35,7 @@ ForwardingBegins(const RequestPointer &request)
 }
 
 template <class RequestPointer>
-SQT_KEEPS_LINE inline void
+inline SQT_KEEPS_LINE void
 ForwardingEnds(const RequestPointer &request, const int tries)
 {
     if (sqt_on(SQT_GROUP_SERVER))
@@ -44,7 +44,7 @@ ForwardingEnds(const RequestPointer &request, const int tries)
 
 /// the try failed; the next one follows if there are destinations, now or soon
 template <class RequestPointer>
-SQT_KEEPS_LINE inline void
+inline SQT_KEEPS_LINE void
 ForwardingIsRetried(const RequestPointer &request, const int tries, const bool destinations)
 {
     if (sqt_on(SQT_GROUP_SERVER) && destinations)
@@ -52,7 +52,7 @@ ForwardingIsRetried(const RequestPointer &request, const int tries, const bool d
 }
 
 template <class RequestPointer>
-SQT_KEEPS_LINE inline void
+inline SQT_KEEPS_LINE void
 PeerSelectionBegins(const RequestPointer &request)
 {
     if (sqt_on(SQT_GROUP_SERVER))
@@ -60,7 +60,7 @@ PeerSelectionBegins(const RequestPointer &request)
 }
 
 template <class RequestPointer>
-SQT_KEEPS_LINE inline void
+inline SQT_KEEPS_LINE void
 PeerSelectionEnds(const RequestPointer &request, const size_t found)
 {
     if (sqt_on(SQT_GROUP_SERVER))
@@ -475,7 +475,7 @@ ReplyIsPromised(const RequestPointer &request)
 
 /// Forwarding failed and its error page is made, or Squid made a page of what the server said.
 template <class RequestPointer>
-SQT_KEEPS_LINE inline void
+inline SQT_KEEPS_LINE void
 ForwardingErrorIsReady(const RequestPointer &request)
 {
     if (sqt_on(SQT_GROUP_CLIENT))

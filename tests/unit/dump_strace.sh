@@ -108,6 +108,7 @@ result $? "another kind of file, for perf"
 # within KB COMMAND...: with that much memory, and for 20 s at most
 within() {
     (
+        # shellcheck disable=SC3045 # dash and bash have it
         ulimit -v "$1"
         shift
         exec timeout -k 5 20 "$@"

@@ -155,7 +155,7 @@ a_ring_directory_that_is_too_full(void **state)
             _exit(6);
         sqt_stop();
         /* Anybody may make any number of files there, and a start does not look at all of them. */
-        for (unsigned i = 0; i < 10000; ++i) {
+        for (unsigned i = 0; i < 10001; ++i) {
             snprintf(sparse, sizeof(sparse), "%s/%u", place->ringdir, i);
             const int file = open(sparse, O_CREAT | O_WRONLY, 0600);
             if (file < 0)

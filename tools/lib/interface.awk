@@ -62,6 +62,7 @@ function parameters(text,    i, c, depth, one, out)
     inside = substr(signature, length(found) + 2, length(signature) - length(found) - 2)
     if (found in wanted) {
         sub(/^__attribute__\(\([^)]*\)\) /, "inline ", type)
+        sub(/ SQT_KEEPS_LINE /, " ", type)
         printf "\n%s%s%s\n%s(%s)\n{\n", comment, head, type, found, parameters(inside)
         if (type !~ / void$/)
             print "    return {};"
