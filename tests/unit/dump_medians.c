@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/memory.h"
 #include "figure/stat/time-groups.h"
 
 static void
@@ -98,6 +99,25 @@ octaves_have_a_bound(void **state)
     assert_int_equal(set.octaves, 0);
     sqt_distribution_drop(&exact_set, &exact_one);
     free(all);
+}
+
+/* What is counted as taken is what is kept: exact values give place to histograms, and in the end nothing is left. */
+static void
+memory_is_counted(void **state)
+{
+    (void)state;
+    enum { MANY = 1 << 17 };
+    struct sqt_distributions set = {.budget = MANY};
+    struct sqt_distribution one = {0};
+    const int64_t before = sqt_memory_taken();
+    for (unsigned i = 0; i < MANY; ++i)
+        sqt_distribution_add(&set, &one, 1000 + i);
+    const int64_t exactly = sqt_memory_taken() - before;
+    assert_true(exactly >= MANY * (int64_t)sizeof(int64_t));
+    sqt_distribution_add(&set, &one, 1000);
+    assert_in_range(sqt_memory_taken() - before, 1, exactly / 4);
+    sqt_distribution_drop(&set, &one);
+    assert_int_equal(sqt_memory_taken(), before);
 }
 
 static void
@@ -311,6 +331,7 @@ main(void)
         cmocka_unit_test(exact),
         cmocka_unit_test(coarse),
         cmocka_unit_test(octaves_have_a_bound),
+        cmocka_unit_test(memory_is_counted),
         cmocka_unit_test(merged),
         cmocka_unit_test(zeros),
         cmocka_unit_test(a_long_trace_has_the_width_asked_for),
