@@ -218,7 +218,7 @@ rows_made_of(const struct sqt_job *job)
 
 /* Whether a bound of that kind was told before; from now on it was.  Batches have other numbers. */
 static int
-is_told(struct ship_table *t, const char *text)
+is_bound_told(struct ship_table *t, const char *text)
 {
     unsigned i = 0;
     text += strspn(text, "0123456789, ");
@@ -235,7 +235,7 @@ static void
 rows_note(void *context, const char *key, const char *text)
 {
     struct ship_table *const t = context;
-    if (strcmp(key, "bound") == 0 && !is_told(t, text))
+    if (strcmp(key, "bound") == 0 && !is_bound_told(t, text))
         program_say(&t->ship->voice, "warning: %s: %s", t->job->table->name, text);
 }
 

@@ -41,7 +41,8 @@ connects_place(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t
 }
 
 static int
-is_of(const struct sqt_connecting *w, const struct sqt_findings *f, const struct sqt_origin *origin, uint64_t xact)
+is_connecting_of(const struct sqt_connecting *w, const struct sqt_findings *f, const struct sqt_origin *origin,
+                 uint64_t xact)
 {
     return w->of == f && w->origin == origin && w->xact == xact;
 }
@@ -59,7 +60,7 @@ connects_add(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t x
              int64_t ns)
 {
     struct sqt_connecting *const w = connects_place(f, origin, xact);
-    if (!is_of(w, f, origin, xact))
+    if (!is_connecting_of(w, f, origin, xact))
         *w = (struct sqt_connecting){.of = f, .origin = origin, .xact = xact};
     unsigned i = 0;
     while (i < w->count && w->names[i].claim != claim)
@@ -78,7 +79,7 @@ static struct sqt_claim *
 connects_last(struct sqt_findings *f, const struct sqt_attempt *attempt)
 {
     const struct sqt_connecting *const w = connects_place(f, attempt->origin, attempt->xact);
-    return is_of(w, f, attempt->origin, attempt->xact) && w->count ? w->names[w->count - 1].claim : NULL;
+    return is_connecting_of(w, f, attempt->origin, attempt->xact) && w->count ? w->names[w->count - 1].claim : NULL;
 }
 
 void
@@ -110,7 +111,7 @@ void
 sqt_findings_connected(struct sqt_findings *f, const struct sqt_xact *xact, int64_t total)
 {
     struct sqt_connecting *const w = connects_place(f, xact->origin, xact->id);
-    if (!is_of(w, f, xact->origin, xact->id))
+    if (!is_connecting_of(w, f, xact->origin, xact->id))
         return;
     uint64_t held = connects_held(xact);
     for (unsigned i = 0; total >= 0 && i < w->count; ++i) {
