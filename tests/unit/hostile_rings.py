@@ -193,6 +193,17 @@ def sparse(place, scratch):
         shutil.rmtree(out)
 
 
+def given_ring(place, scratch):
+    """A folder of somebody else with a good ring, a folder for what programs write, and the ring's path."""
+    trace, out = (tempfile.mkdtemp(prefix="sqtrace-hostile-", dir=where) for where in (place, scratch))
+    os.chmod(trace, 0o755)
+    path = os.path.join(trace, "a.ring")
+    ring(path, 8 * MB)
+    give(path)
+    give(trace)
+    return trace, out, path
+
+
 def cut_off_and_mend(path, whole):
     """As its owner, and without end."""
     if os.geteuid() == 0:
@@ -206,12 +217,7 @@ def cut_off_and_mend(path, whole):
 
 
 def shrinking(place, scratch):
-    trace, out = (tempfile.mkdtemp(prefix="sqtrace-hostile-", dir=where) for where in (place, scratch))
-    os.chmod(trace, 0o755)
-    path = os.path.join(trace, "a.ring")
-    ring(path, 8 * MB)
-    give(path)
-    give(trace)
+    trace, out, path = given_ring(place, scratch)
     with open(path, "rb") as file:
         whole = file.read()
     attacker = os.fork()
@@ -250,12 +256,7 @@ def cut_and_leave(path, ready, go):
 
 def cut_once(place, scratch):
     """What follows a ring reads it again after it was cut off."""
-    trace, out = (tempfile.mkdtemp(prefix="sqtrace-hostile-", dir=where) for where in (place, scratch))
-    os.chmod(trace, 0o755)
-    path = os.path.join(trace, "a.ring")
-    ring(path, 8 * MB)
-    give(path)
-    give(trace)
+    trace, out, path = given_ring(place, scratch)
     ready, go = os.pipe(), os.pipe()
     owner = os.fork()
     if owner == 0:
