@@ -17,9 +17,10 @@ import time
 import zlib
 
 sys.dont_write_bytecode = True
+from sanitized import SANITIZED  # noqa: E402
+
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP, REPORT = (os.path.join(TOOLS, "sqtrace-" + name) for name in ("dump", "report"))
-SANITIZED = b"__asan_init" in open(DUMP, "rb").read()
 START = 1795842075
 done = 0
 
@@ -508,7 +509,7 @@ def joined():
     begin = time.process_time() + sum(os.times()[2:4])
     found = rows("--access-log=" + write("alike.log", evil + good), "--log-format=squid-join", SAMPLE)
     used = time.process_time() + sum(os.times()[2:4]) - begin
-    check(len(found) == len(urls) and used < 2, "60,000 lines of one transaction cost no time", used)
+    check(len(found) == len(urls) and (used < 2 or SANITIZED), "60,000 lines of one transaction cost no time", used)
     slow = "203.0.113.20:80"
     by_server = [(end, join_line(end, kid, xid, "http://%s/" % ("slow.example.com" if row["server"] == slow else "h%d" % (end % 3))))
                  for (_, kid, xid, _, _), end, row in zip(of_trace, ends, plain) if xid != "-"]

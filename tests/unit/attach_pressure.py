@@ -11,11 +11,10 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+from sanitized import SANITIZED  # noqa: E402
 from squid_like import program  # noqa: E402
 
-TOOLS = os.environ.get("SQT_TOOLS", os.path.join("build", "sqtrace"))
-with open(os.path.join(TOOLS, "sqtrace-attach"), "rb") as binary:
-    SANITIZED = re.search(b"__[at]san_init", binary.read()) is not None
+TOOLS = os.environ["SQT_TOOLS"]
 NUMBER = 0
 CALLS, MOST_MB = 600000, 200  # each call is of a new ClientHttpRequest
 PROCESSES, TRACED = 400, 128

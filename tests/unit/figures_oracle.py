@@ -18,9 +18,9 @@ import waterfall
 from moved_figures import held_rows, leader_rows, server_waits, service_waits, whatif_figures
 from operation_figures import (cost_rows, digest_rows, diskop_shares, diskops, latency_rows, loop_rows, lost_rows,
                                stall_rows, syscall_rows, trend_rows)
-from oracle import (LEAST, MS, SANITIZED, SECOND, SOURCE, THREADS_CHECKED, TOOLS, check, dump, fixed, median, milli, ms,
-                    plan, quantile, share, whole)
+from oracle import LEAST, MS, SECOND, SOURCE, TOOLS, check, dump, fixed, median, milli, ms, plan, quantile, share, whole
 from resource_figures import backlog_rows, cache_rows, disk_rows, machine_rows, process_rows, with_values
+from sanitized import SANITIZED, THREADS_CHECKED
 
 GROUP = 1200 * SECOND
 PEAK = 3600 * SECOND

@@ -20,7 +20,8 @@ import zlib
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from programs import LIMIT, MEBIBYTES, SANITIZED, SECONDS, SECONDS_OF_RECORD, SOURCE, TOOLS, records_of  # noqa: E402
+from programs import LIMIT, MEBIBYTES, SECONDS, SECONDS_OF_RECORD, SOURCE, TOOLS, records_of  # noqa: E402
+from sanitized import SANITIZED  # noqa: E402
 from told import check, plan  # noqa: E402
 
 GOLDEN = os.path.join(SOURCE, "tests/golden")

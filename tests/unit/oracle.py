@@ -9,9 +9,6 @@ TOOLS = os.environ["SQT_TOOLS"]
 SOURCE = os.environ["SQT_SOURCE"]
 MS = 1000000
 SECOND = 1000 * MS
-with open(os.path.join(TOOLS, "sqtrace-dump"), "rb") as program:
-    CODE = program.read()
-THREADS_CHECKED, SANITIZED = b"__tsan_init" in CODE, b"__asan_init" in CODE
 LEAST = 10  # values that a percentile or a share needs
 number = 0
 

@@ -17,13 +17,12 @@ import signal
 import subprocess
 import time
 
+from sanitized import SANITIZED
+
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP, REPORT, TOP, SHIP, SNAPSHOT, EXPORTER, LOAD, ATTACH = (
     os.path.join(TOOLS, "sqtrace-" + name)
     for name in ("dump", "report", "top", "ship", "snapshot", "exporter", "load", "attach"))
-with open(DUMP, "rb") as program:
-    binary = program.read()
-SANITIZED = b"__asan_init" in binary or b"__tsan_init" in binary
 
 # What a run may take: seconds of processor time, and more for each record; MiB of memory.  Sanitizers, which are slow, look for
 # errors: there only the whole time of a run is bounded, and LIMIT stops it.

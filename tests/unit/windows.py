@@ -18,6 +18,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+from sanitized import SANITIZED  # noqa: E402
 import window_rows  # noqa: E402
 from window_rows import SUMS, THINGS, Rows, first_difference, nanoseconds, options_of, window  # noqa: E402
 
@@ -25,8 +26,6 @@ TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP, REPORT = os.path.join(TOOLS, "sqtrace-dump"), os.path.join(TOOLS, "sqtrace-report")
 MAKE, MANY = os.path.join(TOOLS, "tests", "unit", "make_windows"), os.path.join(TOOLS, "many-records")
 LONG = os.path.join(TOOLS, "tests", "unit", "make_long")
-with open(DUMP, "rb") as program:
-    SANITIZED = b"__asan_init" in program.read()
 SAMPLE, GOLDEN = os.path.join(SOURCE, "doc", "sample"), os.path.join(SOURCE, "tests", "golden")
 # Enough for what make_windows makes, but for kept connections to servers.
 LOOKBACK = "--lookback=2s"
