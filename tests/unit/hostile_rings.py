@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """hostile_rings.py - rings and segments of somebody who wants to harm their readers, and every program over each.
 
-They are sparse, announce gigabytes, get shorter while they are read, and belong to another user if root runs the test.  A
-program may refuse them.  It must not end by a signal, take long, take much memory or write much, and reading a ring must not
-give it pages of the tmpfs that it did not have.  SQT_HOSTILE_LONG=1 is the long form: all of them on a disk, too.
+They are sparse, announce gigabytes, get shorter or longer while they are read, and belong to another user if root runs the
+test.  A program may refuse them.  It must not end by a signal, take long, take much memory or write much, reading a ring must
+not give it pages of the tmpfs that it did not have, and the exporter answers meanwhile.  SQT_HOSTILE_LONG=1 is the long form:
+all of them on a disk, too.
 """
 
 import fcntl
+import http.client
 import os
+import re
 import shutil
 import signal
 import struct
@@ -28,6 +31,7 @@ GOLDEN = os.path.join(SOURCE, "tests/golden")
 LONG = "SQT_HOSTILE_LONG" in os.environ
 WRITTEN = 16 << 20
 FOLLOWS = 3 if SANITIZED else 1.2  # seconds that a program which follows is watched
+ANSWERS = 30 if SANITIZED else 3  # seconds within which the exporter answers, beside all others
 NOBODY = 65534
 MB, GB = 1 << 20, 1 << 30
 
@@ -117,6 +121,20 @@ class Run:
         environment = dict(os.environ, PATH="/nonexistent")  # a report draws no picture
         self.process = subprocess.Popen(words, stdout=self.output, stderr=self.output, env=environment, stdin=subprocess.DEVNULL)
 
+    def asks(self, within):
+        """What is wrong with how it serves."""
+        deadline, said = time.monotonic() + within, None
+        while not said and time.monotonic() < deadline:
+            said = re.search(rb"serves http://[^ ]*:(\d+)/metrics", os.pread(self.output.fileno(), MB, 0))
+            time.sleep(0.01)
+        try:
+            peer = http.client.HTTPConnection("127.0.0.1", int(said.group(1)), timeout=max(deadline - time.monotonic(), 0.1))
+            peer.request("GET", "/healthz")
+            peer.getresponse().read()
+        except (AttributeError, OSError, http.client.HTTPException) as error:
+            return ["%s: /healthz is not answered within %d s: %r" % (self.name, within, error)]
+        return []
+
     def stop(self):
         self.stopped = True
         os.kill(self.process.pid, signal.SIGINT)  # it was not waited for
@@ -158,13 +176,14 @@ def written(folder):
 def run_all(trace, out, records=0):
     """Every program at once, over a trace of so many records.  Returns what is wrong, and what dump said."""
     runs = [Run(*one, out) for one in programs(trace, out)]
+    problems = [problem for run in runs if run.name == "exporter" for problem in run.asks(ANSWERS)]
     time.sleep(FOLLOWS)
     for run in runs:
         if run.follows:
             run.stop()
     allowed = LIMIT if SANITIZED else SECONDS + SECONDS_OF_RECORD * records
     deadline = time.monotonic() + 30 + allowed
-    problems = [problem for run in runs for problem in run.end(deadline, allowed)]
+    problems += [problem for run in runs for problem in run.end(deadline, allowed)]
     return problems, getattr(runs[0], "text", "")
 
 
@@ -203,6 +222,31 @@ def given_ring(place, scratch):
     give(path)
     give(trace)
     return trace, out, path
+
+
+def rows_read(trace, path, whole, more):
+    """Events of a segment to whose half somebody adds more while sqtrace-dump reads it."""
+    with open(path, "wb") as file:
+        file.write(whole[:len(whole) // 2])
+        file.flush()
+        words = [os.path.join(TOOLS, "sqtrace-dump"), trace, "--table=events", "--no-comments", "--no-header", "--quiet"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as dump:
+            rows = dump.stdout.read(1).count(b"\n")  # it has begun, and waits for whoever reads the rest
+            file.write(more)
+            file.flush()
+            return rows + dump.stdout.read().count(b"\n")
+
+
+def growing(scratch):
+    """A writer that is faster than any reader does not keep it: it reads what was there when it began."""
+    trace = tempfile.mkdtemp(prefix="sqtrace-hostile-", dir=scratch)
+    path = os.path.join(trace, "a.sqt")
+    subprocess.run([os.path.join(TOOLS, "tests/unit/make_long"), path, "200000", "2000"], check=True)
+    with open(path, "rb") as file:
+        whole = file.read()
+    for name, named in (("a segment", path), ("a directory", trace)):
+        half, grown = rows_read(named, path, whole, b""), rows_read(named, path, whole, whole[len(whole) // 2:])
+        check(half > 50000 and grown == half, "%s that grows is read as far as it was" % name, (half, grown))
 
 
 def cut_off_and_mend(path, whole):
@@ -293,6 +337,7 @@ def main():
             sparse(place, scratch)
             shrinking(place, scratch)
             cut_once(place, scratch)
+        growing(scratch)
         if not LONG:
             shrinking(scratch, scratch)
     finally:
