@@ -36,7 +36,9 @@ NOBODY = 65534
 MB, GB = 1 << 20, 1 << 30
 
 # Offsets in a ring's header: sqtrace(5).
-CAPACITY, TEXT, TEXT_SIZE, RECORDS, HEAD, TEXT_USED, TAIL = 24, 32, 40, 48, 1024, 1064, 2048
+COMPATIBLE, CAPACITY, TEXT, TEXT_SIZE, RECORDS, HEAD, TEXT_USED, TAIL = 16, 24, 32, 40, 48, 1024, 1064, 2048
+RING_HEADER = 4096
+LOCKED = 1  # of COMPATIBLE: it lives while its owner locks it
 
 
 def ring(path, size=None, edits=()):
@@ -218,7 +220,7 @@ def given_ring(place, scratch):
     trace, out = (tempfile.mkdtemp(prefix="sqtrace-hostile-", dir=where) for where in (place, scratch))
     os.chmod(trace, 0o755)
     path = os.path.join(trace, "a.ring")
-    ring(path, 8 * MB)
+    ring(path, 8 * MB, [(COMPATIBLE, LOCKED)])
     give(path)
     give(trace)
     return trace, out, path
@@ -286,27 +288,27 @@ def shrinking(place, scratch):
     shutil.rmtree(out)
 
 
-def cut_and_leave(path, ready, go):
-    """As its owner: the ring lives, and is cut off once a byte comes."""
+def cut_and_leave(path, size, ready, go):
+    """As its owner: the ring lives, and is cut off to that size once a byte comes."""
     if os.geteuid() == 0:
         os.setresuid(NOBODY, NOBODY, NOBODY)
     fd = os.open(path, os.O_RDWR)
     fcntl.lockf(fd, fcntl.LOCK_EX)
     os.write(ready, b"x")
     os.read(go, 1)
-    os.ftruncate(fd, 100)
+    os.ftruncate(fd, size)
     os.write(ready, b"x")
     time.sleep(600)
 
 
-def cut_once(place, scratch):
-    """What follows a ring reads it again after it was cut off."""
+def cut_once(size, place, scratch):
+    """What follows a ring reads it again after it was cut off to that size."""
     trace, out, path = given_ring(place, scratch)
     ready, go = os.pipe(), os.pipe()
     owner = os.fork()
     if owner == 0:
         try:
-            cut_and_leave(path, ready[1], go[0])
+            cut_and_leave(path, size, ready[1], go[0])
         finally:
             os._exit(1)
     os.close(ready[1])
@@ -323,7 +325,7 @@ def cut_once(place, scratch):
     os.waitpid(owner, 0)
     for one in (ready[0], *go):
         os.close(one)
-    check(lives and cut and not problems, "a ring that is cut off while it is followed, %s" % place_name(place), *problems)
+    check(lives and cut and not problems, "a ring that is cut off to %d bytes while it is followed, %s" % (size, place_name(place)), *problems)
     shutil.rmtree(trace)
     shutil.rmtree(out)
 
@@ -336,7 +338,8 @@ def main():
         for place in (shared, scratch) if LONG else (shared,):
             sparse(place, scratch)
             shrinking(place, scratch)
-            cut_once(place, scratch)
+            for size in (0, 100, RING_HEADER):
+                cut_once(size, place, scratch)
         growing(scratch)
         if not LONG:
             shrinking(scratch, scratch)
