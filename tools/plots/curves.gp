@@ -101,9 +101,11 @@ set key @KEY
 
 STYLE = UPTO ? "lines lw 2" : "linespoints lw 2 pt (4 + i) ps 0.8"
 N = words(CURVES)
-SEEN(i) = has_any(word(CURVES, i) . SUFFIX)
-solid(i) = SEEN(i) ? column(word(CURVES, i) . SUFFIX) : NaN
-titled(i) = called(word(CURVES, i)) . (SEEN(i) ? "" : " (median 0)")
+# Once for each curve, since it goes through all rows; solid() is called for each row.
+array SEEN[N]
+do for [i=1:N] { SEEN[i] = has_any(word(CURVES, i) . SUFFIX) }
+solid(i) = SEEN[i] ? column(word(CURVES, i) . SUFFIX) : NaN
+titled(i) = called(word(CURVES, i)) . (SEEN[i] ? "" : " (median 0)")
 DOTS = DOTTED eq "" ? "" : ', for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . word(DOTTED, 1))) with lines ' . \
     'dt 3 lw 2 lc rgb colour(word(CURVES, i), i) notitle, keyentry with lines dt 3 lw 2 lc rgb "black" title word(DOTTED, 2)'
 if (DASHED eq "") {

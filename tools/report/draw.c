@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@
 #define AT_A_TIME_MOST 8
 /* Bytes of what gnuplot says that are kept. */
 #define SAID_ROOM 512
+/* Seconds of processor time that a picture may take.  One of 5,000 points takes about one. */
+#define PICTURE_SECONDS 60
 /* What the scripts say when no row has a value: no error. */
 #define NOTHING_TO_DRAW "there are no rows: nothing to draw"
 
@@ -101,6 +104,9 @@ draw_picture(const struct report *r, struct drawing *d)
     const char *const arguments[] = {
         "gnuplot", "-e", d->narrow ? "UNTITLED = 1; NARROW = 1" : "UNTITLED = 1", "-c", script, picture, series, NULL};
     const int failed = start_gnuplot(&d->pid, folder, said, arguments);
+    const struct rlimit most = {.rlim_cur = PICTURE_SECONDS, .rlim_max = PICTURE_SECONDS + 1};
+    if (!failed)
+        prlimit(d->pid, RLIMIT_CPU, &most, NULL);
     free(folder);
     return failed;
 }
@@ -163,8 +169,12 @@ end_drawing(struct report *r, struct drawing *d, int status)
 {
     char *const said = said_path(r, d), *const picture = picture_path(r, d);
     const char *trouble = first_said(said);
+    char too_long[64];
+    snprintf(too_long, sizeof(too_long), "gnuplot took more than %d s of processor time", PICTURE_SECONDS);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        if (!trouble)
+        if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+            trouble = too_long;
+        else if (!trouble)
             trouble = "gnuplot failed";
     } else {
         trouble = NULL; /* a warning, of which no reader knows what to do */
