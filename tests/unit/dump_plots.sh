@@ -74,7 +74,7 @@ for name in $("$SQT_TOOLS/sqtrace-dump" --list | sed -n 's/^figure \([^ ]*\) - .
                 print
             }
         }' "$name.tsv" >"many.tsv"
-    (ulimit -t 30 && exec gnuplot -c "$plots/$name.gp" many.svg many.tsv) 2>err && ! [ -s err ] && grep -q '</svg>' many.svg
+    prlimit --cpu=30 gnuplot -c "$plots/$name.gp" many.svg many.tsv 2>err && ! [ -s err ] && grep -q '</svg>' many.svg
     check "$name of $many rows, in 30 s of processor time"
 done
 # gnuplot 6 takes the definition of a function of its own for a syntax error; 5.4 has none of these.
