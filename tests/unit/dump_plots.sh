@@ -98,4 +98,7 @@ awk -F'\t' -v OFS='\t' '/^[0-9]/ { $4 = $6 = "-" } { print }' backlogs.tsv >unkn
 gnuplot -c "$plots/backlogs.gp" unknown.svg unknown.tsv 2>err
 [ $? -eq 1 ] && [ "$(cat err)" = "there are no rows: nothing to draw" ]
 check "backlogs whose values are unknown"
+awk -F'\t' -v OFS='\t' '/^#/ || rows++ < 2 { if (rows == 2) { $1 = $2 = "block"; $6 = $7 = $8 = 0 } print }' waterfall.tsv >blocks.tsv
+gnuplot -c "$plots/waterfall.gp" blocks.svg blocks.tsv 2>err && ! [ -s err ] && [ "$(grep -c '^block' blocks.tsv)" = 1 ]
+check "a waterfall of blocks alone"
 plan

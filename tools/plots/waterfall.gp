@@ -47,7 +47,9 @@ if (exists("NARROW")) {
 }
 COUNT = words(LANES)
 in(s) = strcol("name") eq s
-tint(s) = word(STAGE_COLOURS, int(sum [i=1:words(STAGES)] (word(STAGES, i) eq s ? i : 0)))
+STAGE(s) = int(sum [i=1:words(STAGES)] (word(STAGES, i) eq s ? i : 0))
+# Blocks, which have colours of their own, may be all that there is.
+tint(s) = STAGE(s) ? word(STAGE_COLOURS, STAGE(s)) : "black"
 took(ms) = ms >= 1000 ? sprintf("%.1f s", ms / 1000) : ms >= 1 ? sprintf("%.3g ms", ms) : sprintf("%.3g us", ms * 1000)
 set ytics () scale 0
 do for [i=1:COUNT] {
