@@ -101,4 +101,12 @@ check "backlogs whose values are unknown"
 awk -F'\t' -v OFS='\t' '/^#/ || rows++ < 2 { if (rows == 2) { $1 = $2 = "block"; $6 = $7 = $8 = 0 } print }' waterfall.tsv >blocks.tsv
 gnuplot -c "$plots/waterfall.gp" blocks.svg blocks.tsv 2>err && ! [ -s err ] && [ "$(grep -c '^block' blocks.tsv)" = 1 ]
 check "a waterfall of blocks alone"
+awk -F'\t' -v OFS='\t' '!/^#/ && rows++ { $3 = "0.000000" } { print }' digest-activity.tsv >none.tsv
+gnuplot -c "$plots/digest-activity.gp" none.svg none.tsv 2>err
+[ $? -eq 1 ] && [ "$(cat err)" = "there are no rows: nothing to draw" ]
+check "digests that took no time"
+awk -F'\t' -v OFS='\t' '/^#/ || !rows++ { print; next } { for (k = 3; k <= NF; ++k) $k = k > NF - 14 && k < NF ? "-" : "0.000000"; print }' \
+    hit-stages.tsv >none.tsv
+gnuplot -c "$plots/hit-stages.gp" none.svg none.tsv 2>err && grep -q '</svg>' none.svg
+check "stages that took no time"
 plan
