@@ -2,10 +2,10 @@
 #
 # packages.sh - Debian packages that are needed, installed if they are not.  Needs say.sh.
 
-# For building sqtrace and Squid, and running the demo.
-demo_packages='build-essential autoconf automake zlib1g-dev libzstd-dev libevent-dev libncurses-dev libssl-dev perl patch xz-utils ccache curl nginx-light wrk gnuplot-nox libfuse3-dev e2fsprogs sysstat'
+# For building sqtrace and Squid, and running the demo.  Squid's own tests need libcppunit-dev, for which its configure looks.
+demo_packages='build-essential autoconf automake zlib1g-dev libzstd-dev libevent-dev libncurses-dev libssl-dev perl patch xz-utils ccache curl nginx-light wrk gnuplot-nox libfuse3-dev e2fsprogs sysstat libcppunit-dev'
 # For the tests, beside those.
-check_packages='libcmocka-dev libbpf-dev libcppunit-dev openssl python3 python3-venv babeltrace2 chromium golang-src c-icap vsftpd strace shellcheck clang libclang-rt-dev clang-format llvm valgrind prometheus man-db iproute2'
+check_packages='libcmocka-dev libbpf-dev openssl python3 python3-venv babeltrace2 chromium golang-src c-icap vsftpd strace shellcheck clang libclang-rt-dev clang-format llvm valgrind prometheus man-db iproute2'
 # For the Squid of the phase gnutls, beside those.
 gnutls_packages='libgnutls28-dev libecap3-dev pkg-config'
 # For the unit tests on arm64, beside those.
