@@ -167,7 +167,8 @@ uint32_t sqt_define_named(unsigned kind, uint32_t number, const char *text);
 #define SQT_WAITED_NAMES 100
 uint32_t sqt_waited_number(enum sqt_waited kind, const char *name);
 
-/* The number of an ACL's name: its first SQT_SERVER_TEXT bytes, and only the first SQT_ACLS of them; 1: others. */
+/* The number of an ACL's name: its first SQT_SERVER_TEXT bytes, and only the first SQT_ACLS of them; 1: others.  Of the
+ * name that Squid gives to a list of ACLs nothing is told that a directive sets, such as the value of a header field. */
 #define SQT_ACLS 1000
 uint32_t sqt_define_acl(const char *name, size_t length);
 

@@ -534,6 +534,44 @@ many_acls(void **state)
     end();
 }
 
+/* Squid names lists of ACLs after the line of squid.conf, in which a password may stand. */
+static void
+what_a_directive_sets_is_not_told(void **state)
+{
+    static const char *const names[][2] = {
+        {"bad_sites", "bad_sites"},
+        {"http_access#12", "http_access#12"},
+        {"cache_peer_access pluto#1", "cache_peer_access pluto#1"},
+        {"(bad_sites lines)", "(bad_sites lines)"},
+        {"(bad_sites line #2)", "(bad_sites line #2)"},
+        {"(http_access rules)", "(http_access rules)"},
+        {"(ssl_bump rule)", "(ssl_bump rule)"},
+        {"request_header_add Authorization:Basic HUSH", "request_header_add"},
+        {"(request_header_add Authorization:Basic HUSH line)", "(request_header_add)"},
+        {"(reply_header_add X:HUSH lin", "(reply_header_add)"},
+        {"(note a=HUSH lines)", "(note)"},
+        {"note line #1 HUSH", "note"},
+        {"(note line #1 HUSH line)", "(note)"},
+        {"(note line # line)", "(note)"},
+        {"access_log stdio:/HUSH", "access_log"},
+        {"_access HUSH", "_access"},
+        {"( HUSH line)", "()"},
+        {"", ""},
+    };
+    begin(*state);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+        char line[96];
+        assert_true(sqt_define_acl(names[i][0], strlen(names[i][0])) > 0);
+        snprintf(line, sizeof(line), "\t%s\n", names[i][1]);
+        if (!is_defined(line))
+            fail_msg("'%s' is not told as '%s'", names[i][0], names[i][1]);
+    }
+    assert_false(is_defined("HUSH"));
+    /* Nor does its number say anything of it. */
+    assert_int_equal(sqt_define_acl("note a=HUSH", 11), sqt_define_acl("note b", 6));
+    end();
+}
+
 int
 main(void)
 {
@@ -557,6 +595,7 @@ main(void)
         PLACE_TEST(a_long_standstill_loses_no_time),
         PLACE_TEST(nothing_is_told_where_nothing_is_traced),
         PLACE_TEST(many_acls),
+        PLACE_TEST(what_a_directive_sets_is_not_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

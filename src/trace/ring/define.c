@@ -162,13 +162,50 @@ sqt_waited_number(enum sqt_waited kind, const char *name)
     return sqt_defined(SQT_DEF_WAITED, number) ? number : define_waited(kind, number, name);
 }
 
+static int
+is_any_of(const char *text, size_t length, const char *const *words)
+{
+    while (*words && (strlen(*words) != length || memcmp(*words, text, length) != 0))
+        ++words;
+    return *words != NULL;
+}
+
+/* How much of an ACL's name is told.  An ACL has a name of one word, but Squid names the lists of ACLs as well:
+ *     DIRECTIVE#1   NAME_access LABEL   (NAME lines)   (NAME line #1)   (DIRECTIVE rules)   (DIRECTIVE rule)
+ * and DIRECTIVE LABEL and (DIRECTIVE LABEL line), whose LABEL has what the directive sets, such as the value of a header
+ * field, which may be a password.  Of these two only the directive is told. */
+static size_t
+acl_told(const char *name, size_t length)
+{
+    static const char *const said[] = {"lines)", "rules)", "rule)", NULL};
+    static const char access[] = "_access", line[] = "line #";
+    const char *const blank = memchr(name, ' ', length);
+    if (!blank)
+        return length;
+    const size_t first = (size_t)(blank - name), rest = length - first - 1;
+    if (name[0] != '(') {
+        const size_t most = sizeof(access) - 1;
+        return first > most && memcmp(blank - most, access, most) == 0 ? length : first;
+    }
+    if (is_any_of(blank + 1, rest, said))
+        return length;
+    size_t digits = sizeof(line) - 1;
+    if (rest <= digits || memcmp(blank + 1, line, digits) != 0)
+        return first;
+    while (digits < rest - 1 && blank[1 + digits] >= '0' && blank[1 + digits] <= '9')
+        ++digits;
+    return digits == rest - 1 && blank[1 + digits] == ')' ? length : first;
+}
+
 uint32_t
 sqt_define_acl(const char *name, size_t length)
 {
     char text[SQT_SERVER_TEXT + 1];
-    snprintf(text, sizeof(text), "%.*s", (int)(length < SQT_SERVER_TEXT ? length : SQT_SERVER_TEXT), name);
+    const size_t told = acl_told(name, length);
+    snprintf(text, sizeof(text), "%.*s%s", (int)(told < SQT_SERVER_TEXT ? told : SQT_SERVER_TEXT), name,
+             told < length && name[0] == '(' ? ")" : "");
     uint32_t number = UINT32_C(2166136261); /* FNV-1a: nobody chooses these names but who writes squid.conf */
-    for (size_t i = 0; i < length; ++i)
+    for (size_t i = 0; i < told; ++i)
         number = (number ^ (unsigned char)name[i]) * UINT32_C(16777619);
     const uint32_t defined = define_bounded(SQT_DEF_ACL, (number & INT32_MAX) | 2, text,
                                             &definitions.invented[SQT_DEF_ACL], SQT_ACLS, SQT_SERVER_TEXT);
