@@ -388,6 +388,25 @@ http_access deny !grouped
         env.check(not any(word in text for text in texts), word + " is in the trace")
 
 
+def no_values(env):
+    """Squid names lists of ACLs after the line of squid.conf, with what it sets."""
+    origin = Origin(env)
+    squid = Squid(env, trace="compress=off", lines="""
+request_header_add Authorization "Basic hush-asked" all
+reply_header_add X-Key "hush-replied" all
+note hush-key hush-noted all
+""").start()
+    with Client(squid.client_address()) as client:
+        for i in range(20):
+            client.request(origin.url("hushed%d" % i), "hushed")
+    squid.stop()
+    rows.check_run(env, squid)
+    text = "".join(run(["strings", "-n", "4", path], 20).stdout for path in dump.segments(squid.directory))
+    env.check("request_header_add" in text, "the directive is not told")
+    for word in ("hush-asked", "hush-replied", "hush-noted", "hush-key"):
+        env.check(word not in text, word + " is in the trace")
+
+
 TESTS = [
     ("helpers by name: their own time, the stage helper, the table of services", helpers, 120),
     ("one child of a helper: the queue", queue, 60),
@@ -399,4 +418,5 @@ TESTS = [
     ("an ICAP service that is down, late, or has one connection", first(icap_in_trouble), 60),
     ("name servers: late, twice, not at all", first(name_servers), 60),
     ("names=off: no helper, no name server", first(names_off), 40),
+    ("names that Squid makes of squid.conf: no value", no_values, 40),
 ]
