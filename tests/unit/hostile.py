@@ -296,6 +296,9 @@ def harmful_text(folder):
         if options[0] != "--table=swaps" and "x9b" not in text:
             wrong = ["the escape is not there", text[-300:]]
         check(wrong, "no control character comes out: %s" % " ".join(options))
+    rows = subprocess.run([DUMP, "--columns=method,tag", "--no-comments", "--no-header", path], stdout=subprocess.PIPE,
+                          check=True).stdout
+    check([] if rows.startswith(b"\\x23G") else [rows], "a row is no comment, though its method begins with #")
 
 
 def main():

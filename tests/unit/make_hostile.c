@@ -182,7 +182,7 @@ minutes(struct maker *m)
     end_request(m, 1, 2, 1);
 }
 
-/* Harmful characters in a tag, a cache_dir and a method. */
+/* Harmful characters in a tag, a cache_dir and a method, which begins as a comment does. */
 static void
 texts_of_all_kinds(struct maker *m)
 {
@@ -190,7 +190,7 @@ texts_of_all_kinds(struct maker *m)
                          "31m\x9b"
                          "2J\x1b[0m\x7f\xe2\x80\xaegnp\xe2\x80\xa8\xe2\x81\xa6\n"
                          "def\t1\t2000\tufs /\xc2\x9b\x07\n"
-                         "def\t3\t7\tG\x9b\xff\rT\n");
+                         "def\t3\t7\t#G\x9b\xff\rT\n");
     put(m, SQT_EV_XACT_BEGIN, SQT_UNNAMED | 1, 0, 0);
     put(m, SQT_EV_XACT_NAMED, 1, SQT_UNNAMED | 1, 7);
     put(m, SQT_EV_SWAPIN_OPEN, 1, 1, 2000);
