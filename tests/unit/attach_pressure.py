@@ -3,7 +3,6 @@
 """attach_pressure.py - sqtrace-attach watches a program that makes up calls, and one that starts too many processes."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys

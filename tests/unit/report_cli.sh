@@ -94,6 +94,21 @@ PATH=$work/bin "$report" --data="$data" --quiet --figures=hit-stages -o r t/befo
     grep -q 'It could not be drawn: out of ink' r/index.html && ! ls r/figures/*.svg >/dev/null 2>&1
 check "a gnuplot that fails: status 3, and the page says why there is no picture"
 rm -r r
+printf '#!/bin/sh\n[ "$1" = --version ] || while :; do :; done\n' >bin/gnuplot
+prlimit --cpu=2: env PATH="$work/bin" "$report" --data="$data" --quiet --figures=hit-stages -o r t/before.sqt >out 2>err
+[ $? = 3 ] && [ "$(cat err)" = "sqtrace-report: hit-stages could not be drawn: gnuplot took more than 2 s of processor time" ]
+check "a gnuplot that does not end: status 3, and what it may take is said"
+rm -r r
+printf '#!/bin/sh\n[ "$1" = --version ] || { printf "\nplot x\n     ^\n%%s\n" "all points y value undefined!" >&2; exit 1; }\n' >bin/gnuplot
+PATH=$work/bin "$report" --data="$data" --quiet --figures=hit-stages -o r t/before.sqt >out 2>err && ! [ -s err ] &&
+    ! grep -q 'could not be drawn' r/index.html
+check "a gnuplot that finds no value: nothing to draw, status 0"
+rm -r r
+printf '#!/bin/sh\n[ "$1" = --version ] || { printf "\nplot x\n     ^\n%%s\n" "out of paint" >&2; exit 1; }\n' >bin/gnuplot
+PATH=$work/bin "$report" --data="$data" --quiet --figures=hit-stages -o r t/before.sqt >out 2>err
+[ $? = 3 ] && [ "$(cat err)" = "sqtrace-report: hit-stages could not be drawn: out of paint" ]
+check "what gnuplot says last is why"
+rm -r r
 
 printf '#!/bin/sh\necho "line 0: warning: no such font" >&2\nexec "%s" "$@"\n' "$(command -v gnuplot)" >bin/gnuplot
 for quiet in "" --quiet; do

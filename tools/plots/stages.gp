@@ -26,10 +26,9 @@ upto(i) = sum [k=1:i] share(k)
 stats $DATA using "time_s" name "TIME" nooutput
 array SEEN[13]
 do for [i=1:13] {
+    stats $DATA using (share(i)) name "S" nooutput
     # Medians that are all 0 have no shares.
-    S_max = 0
-    stats $DATA using (share(i) >= 0 ? share(i) : 0) name "S" nooutput
-    SEEN[i] = S_max > 0
+    SEEN[i] = exists("S_max") ? S_max > 0 : 0
 }
 WIDTH = TIME_records > 1 ? (TIME_max - TIME_min) / (TIME_records - 1) : 1
 

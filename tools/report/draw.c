@@ -9,8 +9,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <spawn.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -24,13 +24,16 @@
 #define AT_A_TIME_MOST 8
 /* Bytes of what gnuplot says that are kept. */
 #define SAID_ROOM 512
-/* Seconds of processor time that a picture may take.  One of 5,000 points takes about one. */
-#define PICTURE_SECONDS 60
+/* Seconds of processor time that a picture may take.  One of 5,000 rows takes at most 3. */
+#define PICTURE_SECONDS 120
 /* What the scripts say when no row has a value: no error. */
 #define NOTHING_TO_DRAW "there are no rows: nothing to draw"
+/* What gnuplot itself says then, before or after it has ended a script. */
+static const char *const nothing_said[] = {"all points y value undefined!", "No valid data points found in file", NULL};
 
 struct drawing {
     pid_t pid;
+    rlim_t seconds; /* of processor time that it may take */
     struct picture *picture;
     int narrow;
 };
@@ -104,9 +107,12 @@ draw_picture(const struct report *r, struct drawing *d)
     const char *const arguments[] = {
         "gnuplot", "-e", d->narrow ? "UNTITLED = 1; NARROW = 1" : "UNTITLED = 1", "-c", script, picture, series, NULL};
     const int failed = start_gnuplot(&d->pid, folder, said, arguments);
-    const struct rlimit most = {.rlim_cur = PICTURE_SECONDS, .rlim_max = PICTURE_SECONDS + 1};
-    if (!failed)
+    struct rlimit most = {0};
+    if (!failed && prlimit(d->pid, RLIMIT_CPU, NULL, &most) == 0 && most.rlim_cur > PICTURE_SECONDS) {
+        most.rlim_cur = PICTURE_SECONDS;
         prlimit(d->pid, RLIMIT_CPU, &most, NULL);
+    }
+    d->seconds = most.rlim_cur;
     free(folder);
     return failed;
 }
@@ -147,30 +153,34 @@ put_style(const struct report *r, struct drawing *d, const char *picture)
     return failed;
 }
 
-/* What gnuplot said, its first line; NULL if nothing. */
-static char *
-first_said(const char *path)
+/* What gnuplot said, its last line: before it, it repeats a command that failed.  NULL if nothing. */
+static const char *
+last_said(const char *path)
 {
-    static char line[SAID_ROOM];
+    static char line[SAID_ROOM], last[SAID_ROOM];
     FILE *const in = sqt_fopen(path, "r");
-    char *found = NULL;
-    while (in && !found && fgets(line, sizeof(line), in)) {
+    last[0] = '\0';
+    while (in && fgets(line, sizeof(line), in)) {
         line[strcspn(line, "\n")] = '\0';
-        if (line[strspn(line, " \t^")])
-            found = line + strspn(line, " \t");
+        for (const char *const *nothing = nothing_said; *nothing; ++nothing)
+            if (strstr(line, *nothing))
+                snprintf(line, sizeof(line), "%s", NOTHING_TO_DRAW);
+        if (line[strspn(line, " \t^")] && strcmp(last, NOTHING_TO_DRAW) != 0)
+            memcpy(last, line, sizeof(last));
     }
     if (in)
         fclose(in);
-    return found;
+    return last[0] ? last + strspn(last, " \t") : NULL;
 }
 
 static void
 end_drawing(struct report *r, struct drawing *d, int status)
 {
     char *const said = said_path(r, d), *const picture = picture_path(r, d);
-    const char *trouble = first_said(said);
+    const char *trouble = last_said(said);
     char too_long[64];
-    snprintf(too_long, sizeof(too_long), "gnuplot took more than %d s of processor time", PICTURE_SECONDS);
+    snprintf(too_long, sizeof(too_long), "gnuplot took more than %" PRIu64 " s of processor time",
+             (uint64_t)d->seconds);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
             trouble = too_long;
