@@ -13,7 +13,7 @@ arm64_packages='gcc-aarch64-linux-gnu qemu-user-static'
 # For the test of the Debian packages, beside those.
 packaging_packages='debhelper lintian pkg-config'
 # For the tests of the RPM packages and of the container, beside those.
-rpm_packages='rpm rpmlint cpio pkg-config'
+rpm_packages='rpm rpmlint cpio file pkg-config'
 container_packages='mmdebstrap podman runc'
 # For the Squids of a clone, which has no configure: the phases versions and upstream.
 clone_packages='libtool libltdl-dev'
