@@ -327,7 +327,8 @@ def cut_once(size, place, scratch):
     os.waitpid(owner, 0)
     for one in (ready[0], *go):
         os.close(one)
-    check(lives and cut and not problems, "a ring that is cut off to %d bytes while it is followed, %s" % (size, place_name(place)), *problems)
+    check(lives and cut and not problems, "a ring that is cut off to %d bytes while it is followed, %s" %
+          (size, place_name(place)), *problems)
     shutil.rmtree(trace)
     shutil.rmtree(out)
 

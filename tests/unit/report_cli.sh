@@ -104,7 +104,7 @@ PATH=$work/bin "$report" --data="$data" --quiet --figures=hit-stages -o r t/befo
     ! grep -q 'could not be drawn' r/index.html
 check "a gnuplot that finds no value: nothing to draw, status 0"
 rm -r r
-printf '#!/bin/sh\n[ "$1" = --version ] || { printf "\nplot x\n     ^\n%%s\n" "out of paint" >&2; exit 1; }\n' >bin/gnuplot
+printf '#!/bin/sh\n[ "$1" = --version ] || { printf "%%s\n" "No valid data points found in file" "plot x" "     ^" "out of paint" >&2; exit 1; }\n' >bin/gnuplot
 PATH=$work/bin "$report" --data="$data" --quiet --figures=hit-stages -o r t/before.sqt >out 2>err
 [ $? = 3 ] && [ "$(cat err)" = "sqtrace-report: hit-stages could not be drawn: out of paint" ]
 check "what gnuplot says last is why"

@@ -28,8 +28,10 @@
 #define PICTURE_SECONDS 120
 /* What the scripts say when no row has a value: no error. */
 #define NOTHING_TO_DRAW "there are no rows: nothing to draw"
-/* What gnuplot itself says then, before or after it has ended a script. */
-static const char *const nothing_said[] = {"all points y value undefined!", "No valid data points found in file", NULL};
+/* What gnuplot itself says then: at last, of what is to be plotted; or of what a script counts, which is undefined at last. */
+#define NO_POINTS "all points y value undefined!"
+#define NO_COUNT "No valid data points found in file"
+#define UNDEFINED "undefined variable: "
 
 struct drawing {
     pid_t pid;
@@ -159,17 +161,19 @@ last_said(const char *path)
 {
     static char line[SAID_ROOM], last[SAID_ROOM];
     FILE *const in = sqt_fopen(path, "r");
+    int counted = 1;
     last[0] = '\0';
     while (in && fgets(line, sizeof(line), in)) {
         line[strcspn(line, "\n")] = '\0';
-        for (const char *const *nothing = nothing_said; *nothing; ++nothing)
-            if (strstr(line, *nothing))
-                snprintf(line, sizeof(line), "%s", NOTHING_TO_DRAW);
-        if (line[strspn(line, " \t^")] && strcmp(last, NOTHING_TO_DRAW) != 0)
+        if (strstr(line, NO_COUNT))
+            counted = 0;
+        if (line[strspn(line, " \t^")])
             memcpy(last, line, sizeof(last));
     }
     if (in)
         fclose(in);
+    if (strstr(last, NO_POINTS) || (!counted && strstr(last, UNDEFINED)))
+        return NOTHING_TO_DRAW;
     return last[0] ? last + strspn(last, " \t") : NULL;
 }
 
