@@ -201,6 +201,8 @@ loops_count_in_pass(struct sqt_loop_row *pass, const struct sqt_loop_sample_row 
 {
     const int64_t begin = pass->sampled ? pass->sampled : pass->work;
     const unsigned first = k->call ? SQT_LOOP_BLOCKED : SQT_LOOP_COMPUTING;
+    if (k->until <= begin) /* a damaged trace tells of that time twice */
+        return;
     int64_t left = loops_move_to_pass(pass, k, first, k->until - (k->from > begin ? k->from : begin));
     for (unsigned i = 0; i < SQT_LOOP_IDLE && left > 0; ++i)
         if (i != first)

@@ -200,6 +200,37 @@ samples_that_do_not_follow_each_other(void **state)
     assert_int_equal(told[0].from, 50 * MS);
 }
 
+static struct sqt_loop_row passed[SCRIPT_ROWS];
+static unsigned passed_count;
+
+static void
+hear_pass(void *context, const struct sqt_loop_row *pass)
+{
+    (void)context;
+    passed[passed_count++] = *pass;
+}
+
+/* Only a damaged trace has samples of a time that was told of before: the pass is what the first of them said. */
+static void
+samples_of_a_time_told_before(void **state)
+{
+    (void)state;
+    const struct sqt_consumer consumer = {.loop = hear_pass};
+    wait_ms(0, 10);
+    sample(0, 20, 10, 0, 0, 10);
+    sample(20, 100, 5, 0, 0, 80);
+    for (int64_t from = 50; from < 90; from += 20) {
+        PUT(110 * MS, LOOP_SAMPLE, (uint64_t)(from * MS), (uint64_t)((from + 20) * MS), 4);
+        PART(PART_LOOP_RAN, 5 * MS, 0, 0);
+    }
+    wait_ms(120, 130);
+    passed_count = 0;
+    play_to(&consumer);
+    assert_int_equal(passed_count, 1);
+    assert_int_equal(passed[0].parts[SQT_LOOP_COMPUTING], 5 * MS + 20 * MS * 5 / 90);
+    assert_int_equal(passed[0].parts[SQT_LOOP_BLOCKED], 75 * MS + 20 * MS * 75 / 90);
+}
+
 /* ---- the tables ---- */
 
 static int
@@ -364,6 +395,7 @@ main(void)
         cmocka_unit_test_setup_teardown(a_throttled_group, script_begin, script_end),
         cmocka_unit_test_setup_teardown(throttling_that_is_told_late, script_begin, script_end),
         cmocka_unit_test_setup_teardown(samples_that_do_not_follow_each_other, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(samples_of_a_time_told_before, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_second_is_divided, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_profile_names_the_acl_and_the_cache_dir, script_begin, script_end),
         cmocka_unit_test_setup_teardown(the_wait_of_the_loop_blocks_nothing, script_begin, script_end),
