@@ -5,6 +5,7 @@
 #ifndef SQT_FAMILY_H
 #define SQT_FAMILY_H
 
+#include "base/whole.h"
 #include "model/model.h"
 #include "row/facts.h"
 #include "row/identity.h"
@@ -171,10 +172,7 @@ static inline int64_t
 sqt_percent(double part, double whole)
 {
     const double value = whole > 0 ? part / whole * 100000 : 0;
-    return whole <= 0 ? SQT_CELL_MISSING
-                      : (int64_t)(value > 9e18    ? 9e18
-                                  : value < -9e18 ? -9e18
-                                                  : value + (value < 0 ? -0.5 : 0.5));
+    return whole <= 0 ? SQT_CELL_MISSING : sqt_whole(value + (value < 0 ? -0.5 : 0.5));
 }
 
 /* Says how good the medians or percentiles are: coarse ones come from histograms, see distribution.h. */

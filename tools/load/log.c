@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/whole.h"
 #include "load.h"
 
 struct log_object {
@@ -200,7 +201,7 @@ log_next(struct load *load, struct request *r)
     const struct log_request *const request = &l->requests[l->next++];
     const struct log_object *const object = &l->objects[request->object];
     const double due = (double)(request->begin - l->requests->begin) / load->real[LOAD_speed];
-    r->due = due < 9e18 ? (int64_t)due : INT64_MAX;
+    r->due = sqt_whole(due);
     r->place = &load->servers.place[object->hash % load->servers.count];
     snprintf(r->made, sizeof(r->made), "/size=%llu/l%016llx", (unsigned long long)object->size,
              (unsigned long long)object->hash);

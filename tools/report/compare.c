@@ -12,6 +12,7 @@
 
 #include "compare.h"
 #include "base/memory.h"
+#include "base/whole.h"
 
 #define TOGETHER 0.95
 /* A 99th percentile that goes the other way by such a factor is told even if its interval has zero in it, or there is none. */
@@ -38,7 +39,7 @@ compare_class(struct comparison *c, const struct report_trace *a, const struct r
     compare_add(c, class, "99th percentile", -1, &x->p99, &y->p99);
     compare_add(c, class, "mean", -1, &x->mean, &y->mean);
     for (unsigned p = 0; p < SQT_PARTS; ++p)
-        sums[p] = (uint64_t)(x->parts[p].value + y->parts[p].value);
+        sums[p] = (uint64_t)sqt_whole(x->parts[p].value + y->parts[p].value);
     words_order(sums, order);
     for (unsigned p = 0; p < SQT_PARTS && sums[order[p]]; ++p)
         compare_add(c, class, words_part_name(order[p]), (int)order[p], &x->parts[order[p]], &y->parts[order[p]]);

@@ -13,6 +13,7 @@
 #include "base/digits.h"
 #include "base/human.h"
 #include "base/memory.h"
+#include "base/whole.h"
 #include "compare.h"
 #include "row/facts.h"
 
@@ -354,7 +355,7 @@ verdict_rate(double rate, char text[WORDS_ROOM])
     if (rate < 0.001)
         return strcpy(text, rate > 0 ? "under 0.001" : "0");
     snprintf(text, WORDS_ROOM, "%.3g", rate);
-    return rate < 999.5 ? text : strcpy(text, sqt_grouped((uint64_t)(rate + 0.5), number));
+    return rate < 999.5 ? text : strcpy(text, sqt_grouped((uint64_t)sqt_whole(rate + 0.5), number));
 }
 
 static int

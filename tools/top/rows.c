@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/whole.h"
 #include "live/live.h"
 #include "top.h"
 
@@ -34,7 +35,7 @@ top_rows_put(struct rows *r, const union sqt_cell *row)
 static int64_t
 rows_milli(double amount, const struct window_span *span)
 {
-    return span->seconds > 0 ? (int64_t)(1000 * amount / span->seconds + 0.5) : SQT_CELL_MISSING;
+    return span->seconds > 0 ? sqt_whole(1000 * amount / span->seconds + 0.5) : SQT_CELL_MISSING;
 }
 
 static const char *

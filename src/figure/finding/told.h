@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "base/whole.h"
 #include "pass/family.h"
 
 /* What a request that failed, or a connection that was refused, counts beside requests that wait. */
@@ -82,7 +83,7 @@ struct sqt_told *sqt_tolds_larger(struct sqt_tolds *tolds, const char *culprit, 
 static inline uint64_t
 sqt_told_ns(double ns)
 {
-    return ns < 0 ? 0 : ns < 9.2e18 ? (uint64_t)ns : INT64_MAX;
+    return ns < 0 ? 0 : (uint64_t)sqt_whole(ns);
 }
 
 /* Whether the name stands in the text as words of its own; "" does not. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/whole.h"
 #include "figure/stat/time-groups.h"
 #include "figure/stat/names.h"
 #include "row/facts.h"
@@ -99,7 +100,7 @@ static int64_t
 by_name_waiting(uint64_t ns, int64_t covered)
 {
     const double waiting = covered > 0 ? (double)ns / (double)covered * 1000 + 0.5 : -1;
-    return waiting < 0 ? SQT_CELL_MISSING : waiting < 9e18 ? (int64_t)waiting : INT64_MAX;
+    return waiting < 0 ? SQT_CELL_MISSING : sqt_whole(waiting);
 }
 
 static void

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/whole.h"
 
 struct whatif {
     struct sqt_sizes *sizes[SQT_SIZES];   /* NULL: not wanted */
@@ -38,10 +39,7 @@ sqt_whatif_hours(int64_t first, int64_t last)
 int64_t
 sqt_whatif_whole(double number)
 {
-    return isnan(number)       ? SQT_CELL_MISSING
-           : number >= 9.2e18  ? INT64_MAX
-           : number <= -9.2e18 ? -INT64_MAX
-                               : (int64_t)number;
+    return isnan(number) ? SQT_CELL_MISSING : sqt_whole(number);
 }
 
 void

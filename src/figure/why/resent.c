@@ -82,7 +82,7 @@ resent_add(struct resent *r, struct sqt_tolds *tolds, const char *cause, const s
     if (!told)
         return NULL;
     const double since = (double)probe.since - sum->ns / (double)sum->connections; /* a trace may say any time */
-    told->since = since > 0 ? (int64_t)since : 0;
+    told->since = since > 0 ? sqt_whole(since) : 0;
     told->until = probe.until;
     told->pattern = probe.pattern;
     told->failures = failures;

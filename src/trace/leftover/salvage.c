@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/whole.h"
 #include "trace/clock/clock-internal.h"
 #include "trace/ring/emit-internal.h"
 #include "trace/segment/run-internal.h"
@@ -183,13 +184,6 @@ first_anchor(const struct sqt_ring_header *ring, const struct last_segment *last
                                                                                                             : *before;
 }
 
-/* Nanoseconds as an integer, whatever a damaged ring makes of them. */
-static int64_t
-whole_ns(double ns)
-{
-    return ns > 9e18 ? INT64_MAX : ns > -9e18 ? (int64_t)ns : INT64_MIN;
-}
-
 /* An anchor at `ticks`, from the rate between the start and `from`; nobody read the clocks then. */
 static struct sqt_anchor
 last_anchor(const struct sqt_ring_header *ring, const struct sqt_anchor *from, uint64_t ticks)
@@ -199,7 +193,7 @@ last_anchor(const struct sqt_ring_header *ring, const struct sqt_anchor *from, u
     if (from->monotonic_ns - start->monotonic_ns > UINT64_C(1000000000) &&
         fits(from, start, ring->identity.ticks_per_second)) /* else the clock stepped since */
         ns_per_tick = (double)(from->monotonic_ns - start->monotonic_ns) / (double)(from->ticks - start->ticks);
-    const int64_t ns = whole_ns((double)(int64_t)(ticks - from->ticks) * ns_per_tick);
+    const int64_t ns = sqt_whole((double)(int64_t)(ticks - from->ticks) * ns_per_tick);
     return (struct sqt_anchor){ticks, from->monotonic_ns + (uint64_t)ns, from->realtime_ns + (uint64_t)ns};
 }
 
