@@ -208,10 +208,11 @@ rows_waited(struct rows *r, const struct rows_waited *w)
     row[TOP_CELL(waits, waiting)].number = w->waited->waiting;
     row[TOP_CELL(waits, oldest_ns)].number = w->waited->waiting ? w->waited->oldest : SQT_CELL_MISSING;
     row[TOP_CELL(waits, now_per_s)].number = rows_milli(w->now.count, &r->now);
-    row[TOP_CELL(waits, now_mean_ns)].number = w->now.count ? w->now.ns / w->now.count : SQT_CELL_MISSING;
+    row[TOP_CELL(waits, now_mean_ns)].number = w->now.count ? sqt_whole(w->now.ns / w->now.count) : SQT_CELL_MISSING;
     row[TOP_CELL(waits, now_failed)].number = w->now.failed;
     row[TOP_CELL(waits, before_per_s)].number = rows_milli(w->before.count, &r->before);
-    row[TOP_CELL(waits, before_mean_ns)].number = w->before.count ? w->before.ns / w->before.count : SQT_CELL_MISSING;
+    row[TOP_CELL(waits, before_mean_ns)].number =
+        w->before.count ? sqt_whole(w->before.ns / w->before.count) : SQT_CELL_MISSING;
     top_rows_put(r, row);
 }
 

@@ -90,7 +90,7 @@ extern const struct sqt_table top_tables[TOP_TABLES];
 struct top_uses {
     int64_t number; /* of the second */
     uint32_t count, failed;
-    int64_t ns;
+    double ns; /* a damaged trace may tell of more than an integer holds */
 };
 
 /* Something that requests wait for. */

@@ -78,5 +78,5 @@ top_waited_use(struct top *top, const char *on, const char *whom, int64_t at, in
         *uses = (struct top_uses){.number = number};
     ++uses->count;
     uses->failed += failed != 0;
-    uses->ns += ns;
+    uses->ns += (double)ns;
 }
