@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "digits.h"
+#include "whole.h"
 
 /* Three digits, or a large number in groups. */
 static const char *
@@ -16,7 +17,7 @@ human_put(char text[SQT_HUMAN_ROOM], double value, int whole, const char *space,
     const int decimals = value >= 99.95 || whole ? 0 : value >= 9.995 ? 1 : 2;
     char grouped[32];
     if (value >= 999.5)
-        snprintf(text, SQT_HUMAN_ROOM, "%s%s%s", sqt_grouped((uint64_t)(value + 0.5), grouped), space, unit);
+        snprintf(text, SQT_HUMAN_ROOM, "%s%s%s", sqt_grouped((uint64_t)sqt_whole(value + 0.5), grouped), space, unit);
     else
         snprintf(text, SQT_HUMAN_ROOM, "%.*f%s%s", decimals, value, space, unit);
     return text;

@@ -23,7 +23,7 @@ loops_guess_rest(struct sqt_loop_row *row)
     const int64_t rest = row->sampled ? row->end - row->sampled : 0, known = row->sampled - row->work;
     for (unsigned i = 0; i < SQT_LOOP_PARTS && rest > 0 && known > 0; ++i) {
         const double more = (double)rest * (double)row->parts[i] / (double)known;
-        row->parts[i] += more < (double)rest ? (int64_t)more : rest; /* a damaged trace may tell more than there was */
+        row->parts[i] += more < (double)rest ? (int64_t)more : rest; /* the division may have rounded up */
     }
 }
 
@@ -201,7 +201,7 @@ loops_count_in_pass(struct sqt_loop_row *pass, const struct sqt_loop_sample_row 
 {
     const int64_t begin = pass->sampled ? pass->sampled : pass->work;
     const unsigned first = k->call ? SQT_LOOP_BLOCKED : SQT_LOOP_COMPUTING;
-    if (k->until <= begin) /* a damaged trace tells of that time twice */
+    if (k->until <= begin) /* in a damaged trace, an earlier sample covers this time */
         return;
     int64_t left = loops_move_to_pass(pass, k, first, k->until - (k->from > begin ? k->from : begin));
     for (unsigned i = 0; i < SQT_LOOP_IDLE && left > 0; ++i)

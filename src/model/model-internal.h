@@ -6,6 +6,7 @@
 #define SQT_MODEL_INTERNAL_H
 
 #include "base/idmap.h"
+#include "base/whole.h"
 #include "model.h"
 
 /* Ids whose transaction was given up after a loss; a late end of one makes no second row. */
@@ -248,14 +249,6 @@ sqt_xact_charge(struct sqt_process_state *process, struct sqt_xact *xact, int64_
             process->consumer->context,
             &(struct sqt_charge){.xact = xact, .stage = sqt_spans_charged(s), .from = s->last, .until = now});
     sqt_spans_charge(s, now);
-}
-
-/* A sum of what a trace says, which may be anything: it stops at the largest and the smallest number. */
-static inline int64_t
-sqt_sum(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? b < 0 ? -INT64_MAX : INT64_MAX : sum;
 }
 
 /* Bytes that a record speaks of; more than any object has are as many as that. */

@@ -181,8 +181,7 @@ tally_mean(const struct sqt_tally *t, const struct sqt_distribution *d)
     const double mean = d->count ? (double)d->sum / (double)d->count : 0;
     if (!d->count)
         return SQT_CELL_MISSING;
-    return type == SQT_TYPE_MILLI && of != SQT_TYPE_MILLI ? (int64_t)(mean < 9e15 ? mean * 1000 : 9e18)
-                                                          : (int64_t)(d->sum / d->count);
+    return type == SQT_TYPE_MILLI && of != SQT_TYPE_MILLI ? sqt_whole(mean * 1000) : (int64_t)(d->sum / d->count);
 }
 
 static void

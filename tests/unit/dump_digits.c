@@ -3,6 +3,7 @@
  * dump_digits.c - numbers as text are what printf makes of them.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +13,25 @@
 #include <cmocka.h>
 
 #include "base/digits.h"
+#include "base/whole.h"
+
+/* From any double to an integer, and sums of any integers. */
+static void
+any_size(void **state)
+{
+    (void)state;
+    assert_int_equal(sqt_whole(0.9), 0);
+    assert_int_equal(sqt_whole(-1.9), -1);
+    assert_int_equal(sqt_whole(9.1e18), INT64_C(9100000000000000000));
+    assert_int_equal(sqt_whole(9.2e18), INT64_MAX);
+    assert_int_equal(sqt_whole(-9.2e18), -INT64_MAX);
+    assert_int_equal(sqt_whole(INFINITY), INT64_MAX);
+    assert_int_equal(sqt_whole(-INFINITY), -INT64_MAX);
+    assert_int_equal(sqt_whole(NAN), 0);
+    assert_int_equal(sqt_sum(INT64_MAX, 1), INT64_MAX);
+    assert_int_equal(sqt_sum(INT64_MIN, -1), -INT64_MAX);
+    assert_int_equal(sqt_sum(INT64_MAX, -INT64_MAX), 0);
+}
 
 /* Each power of ten and of two, and their neighbours. */
 static unsigned
@@ -88,6 +108,7 @@ seconds(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers), cmocka_unit_test(seconds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_size), cmocka_unit_test(numbers),
+                                       cmocka_unit_test(seconds)};
     return cmocka_run_group_tests_name("dump: digits", tests, NULL, NULL);
 }

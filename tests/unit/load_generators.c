@@ -427,6 +427,22 @@ rates(void **state)
     }
 }
 
+/* A rate, a speed or a scale of the command line may make any time: it is one that can be added to a clock's. */
+static void
+rates_too_slow(void **state)
+{
+    static const struct phase even = {.rate = 1e-11, .end_rate = 1e-11},
+                              rising = {.rate = 0, .end_rate = 1e-9, .duration = LOAD_NEVER},
+                              fast = {.rate = 1e9, .end_rate = 4e9, .duration = LOAD_NEVER};
+    (void)state;
+    assert_int_equal(phase_due_time(&even, 0), 0);
+    assert_int_equal(phase_due_time(&even, 1), LOAD_NEVER);
+    assert_int_equal(phase_due_time(&rising, 1e300), LOAD_NEVER);
+    assert_int_equal(phase_due_count(&fast, LOAD_NEVER), INT64_MAX);
+    assert_int_equal(load_ns(30. * 60 * 1e9 * LOAD_SECOND), LOAD_NEVER);
+    assert_int_equal(load_ns(1.5e9), 1500000000);
+}
+
 /* ---- percentiles ---- */
 
 static void
@@ -481,6 +497,7 @@ main(void)
         cmocka_unit_test(poly_mix),
         cmocka_unit_test(poly_freezes),
         cmocka_unit_test(rates),
+        cmocka_unit_test(rates_too_slow),
         cmocka_unit_test(latencies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

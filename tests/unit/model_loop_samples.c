@@ -2,6 +2,7 @@
  *
  * model_loop_samples.c - samples of the main thread: how its time is divided, and the tables that are made of it.
  */
+#include "figure/loop/holders.h"
 #include "model_script.h"
 
 #define MS INT64_C(1000000)
@@ -210,9 +211,10 @@ hear_pass(void *context, const struct sqt_loop_row *pass)
     passed[passed_count++] = *pass;
 }
 
-/* Only a damaged trace has samples of a time that was told of before: the pass is what the first of them said. */
+/* Only a damaged trace has two samples of the same time: the pass keeps the first.  Of the two more, the first does not
+ * follow the one before it, so that it tells only where the second begins. */
 static void
-samples_of_a_time_told_before(void **state)
+samples_of_the_same_time(void **state)
 {
     (void)state;
     const struct sqt_consumer consumer = {.loop = hear_pass};
@@ -229,6 +231,27 @@ samples_of_a_time_told_before(void **state)
     assert_int_equal(passed_count, 1);
     assert_int_equal(passed[0].parts[SQT_LOOP_COMPUTING], 5 * MS + 20 * MS * 5 / 90);
     assert_int_equal(passed[0].parts[SQT_LOOP_BLOCKED], 75 * MS + 20 * MS * 75 / 90);
+}
+
+/* Only a damaged trace has samples that add up to more than 292 years. */
+static void
+sums_of_any_size(void **state)
+{
+    (void)state;
+    const struct sqt_loop_sample_row row = {
+        .held = INT64_MAX,
+        .waits = 1,
+        .throttled = INT64_MAX / 2,
+        .parts = {[SQT_LOOP_BLOCKED] = INT64_C(1) << 60, [SQT_LOOP_QUEUED] = INT64_C(1) << 61}};
+    struct sqt_holders holders;
+    sqt_holders_init(&holders);
+    for (unsigned i = 0; i < 10; ++i)
+        sqt_holders_add(&holders, &row);
+    assert_int_equal(holders.parts[SQT_LOOP_BLOCKED], INT64_MAX);
+    assert_int_equal(holders.parts[SQT_LOOP_QUEUED], INT64_MAX);
+    assert_int_equal(holders.throttled, INT64_MAX);
+    assert_int_equal(sqt_holders_most(&holders), SQT_HELD_NOT_RUNNING);
+    sqt_holders_free(&holders);
 }
 
 /* ---- the tables ---- */
@@ -395,7 +418,8 @@ main(void)
         cmocka_unit_test_setup_teardown(a_throttled_group, script_begin, script_end),
         cmocka_unit_test_setup_teardown(throttling_that_is_told_late, script_begin, script_end),
         cmocka_unit_test_setup_teardown(samples_that_do_not_follow_each_other, script_begin, script_end),
-        cmocka_unit_test_setup_teardown(samples_of_a_time_told_before, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(samples_of_the_same_time, script_begin, script_end),
+        cmocka_unit_test(sums_of_any_size),
         cmocka_unit_test_setup_teardown(a_second_is_divided, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_profile_names_the_acl_and_the_cache_dir, script_begin, script_end),
         cmocka_unit_test_setup_teardown(the_wait_of_the_loop_blocks_nothing, script_begin, script_end),

@@ -26,6 +26,7 @@
 #include <openssl/ssl.h>
 
 #include "base/distribution.h"
+#include "base/whole.h"
 #include "object/head.h"
 #include "object/object.h"
 #include "object/random.h"
@@ -33,6 +34,7 @@
 #include "../program/voice.h"
 
 #define LOAD_SECOND INT64_C(1000000000)
+#define LOAD_NEVER (INT64_MAX / 2) /* ns: later than anything, and can be added to a time of a clock */
 #define LOAD_PATH_MAX 128
 
 enum load_status { LOAD_DONE = 0, LOAD_FAILED = 1, LOAD_USAGE = 2, LOAD_INVALID = 3 };
@@ -91,6 +93,14 @@ struct request {
 };
 
 /* ---- workloads ---- */
+
+/* A time from the start of a phase; LOAD_NEVER at most. */
+static inline int64_t
+load_ns(double ns)
+{
+    const int64_t whole = sqt_whole(ns);
+    return whole < LOAD_NEVER ? whole : LOAD_NEVER;
+}
 
 /* With a rate, requests are due at times that change evenly from one rate to the other; else each client sends its
  * next request when the last one ended. */

@@ -11,6 +11,10 @@
 #include "base/whole.h"
 #include "load.h"
 
+/* A later line, or one that took longer, is none of Squid's. */
+#define LOG_TIME_MAX 4e9                      /* s since the epoch: the year 2096 */
+#define LOG_ELAPSED_MAX INT64_C(100000000000) /* ms: three years; the clock may have been set back so far, too */
+
 struct log_object {
     uint64_t hash; /* of its URL */
     uint64_t size; /* the largest that the log has for it */
@@ -81,10 +85,10 @@ take_line(struct log *l, char *line)
         if (!(word[i] = strtok_r(i ? NULL : line, " \t\r\n", &save)))
             return -1;
     const double time = strtod(word[0], &end);
-    if (end == word[0] || *end || time < 0 || time > 9e9)
+    if (end == word[0] || *end || !(time >= 0 && time <= LOG_TIME_MAX))
         return -1;
     const long long elapsed = strtoll(word[1], &end, 10);
-    if (end == word[1] || *end)
+    if (end == word[1] || *end || elapsed < -LOG_ELAPSED_MAX || elapsed > LOG_ELAPSED_MAX)
         return -1;
     const char *const slash = strchr(word[3], '/');
     const long status = slash ? strtol(slash + 1, &end, 10) : 0;
@@ -201,7 +205,7 @@ log_next(struct load *load, struct request *r)
     const struct log_request *const request = &l->requests[l->next++];
     const struct log_object *const object = &l->objects[request->object];
     const double due = (double)(request->begin - l->requests->begin) / load->real[LOAD_speed];
-    r->due = sqt_whole(due);
+    r->due = load_ns(due);
     r->place = &load->servers.place[object->hash % load->servers.count];
     snprintf(r->made, sizeof(r->made), "/size=%llu/l%016llx", (unsigned long long)object->size,
              (unsigned long long)object->hash);

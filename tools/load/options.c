@@ -93,7 +93,10 @@ load_options_take_value(struct load *load, const struct options *o, unsigned i)
     case NUMBER:
         return options_number(o, i, SQT_UNITS_NONE, 1, rules[i].least, &load->number[i]);
     case TIME:
-        return options_number(o, i, SQT_UNITS_TIME, LOAD_SECOND, rules[i].least, &load->number[i]);
+        if (options_number(o, i, SQT_UNITS_TIME, LOAD_SECOND, rules[i].least, &load->number[i]) != 0)
+            return -1;
+        load->number[i] = load_ns((double)load->number[i]);
+        return 0;
     case BYTES:
         return options_number(o, i, SQT_UNITS_BYTES, 1, rules[i].least, &load->number[i]);
     }

@@ -96,8 +96,9 @@ poly_plan(struct load *load, char *error, size_t error_size)
                 .name = phases[i].name,
                 .rate = phases[i].from * rate,
                 .end_rate = phases[i].to * rate,
-                .duration = (int64_t)(phases[i].minutes * 60 * scale * LOAD_SECOND),
-                .miss_bytes = phases[i].minutes > 0 ? 0 : (uint64_t)(2 * scale * (double)load->number[LOAD_cache]) + 1,
+                .duration = load_ns(phases[i].minutes * 60 * scale * LOAD_SECOND),
+                .miss_bytes =
+                    phases[i].minutes > 0 ? 0 : (uint64_t)sqt_whole(2 * scale * (double)load->number[LOAD_cache]) + 1,
             };
     return 0;
 }

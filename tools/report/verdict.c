@@ -236,7 +236,7 @@ verdict_word(const struct verdict *v)
 static int
 verdict_change(double part)
 {
-    return part < -1 ? -100 : (int)lround(part * 100);
+    return part < -1 ? -100 : (int)lround((part < 1e6 ? part : 1e6) * 100);
 }
 
 /* What may be hidden in the noise. */

@@ -90,7 +90,7 @@ extern const struct sqt_table top_tables[TOP_TABLES];
 struct top_uses {
     int64_t number; /* of the second */
     uint32_t count, failed;
-    double ns; /* a damaged trace may tell of more than an integer holds */
+    double ns; /* a double: the waits of a damaged trace can add up to more than an int64_t has room for */
 };
 
 /* Something that requests wait for. */

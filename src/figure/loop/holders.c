@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/whole.h"
 #include "seconds.h"
 
 struct holder {
@@ -41,7 +42,13 @@ holders_name_it(const struct sqt_loop_sample_row *k, char *text, size_t size)
 static int64_t
 holders_absent(const int64_t parts[SQT_LOOP_PARTS])
 {
-    return parts[SQT_LOOP_QUEUED] + parts[SQT_LOOP_STOPPED];
+    return sqt_sum(parts[SQT_LOOP_QUEUED], parts[SQT_LOOP_STOPPED]);
+}
+
+static void
+holders_count(int64_t *sum, int64_t ns)
+{
+    *sum = sqt_sum(*sum, ns);
 }
 
 void
@@ -52,17 +59,17 @@ sqt_holders_add(struct sqt_holders *h, const struct sqt_loop_sample_row *k)
     const int64_t computing = rest > 0 ? rest : 0;
     if (k->held <= 0)
         return;
-    h->parts[SQT_LOOP_BLOCKED] += blocked;
-    h->parts[SQT_LOOP_QUEUED] += k->parts[SQT_LOOP_QUEUED];
-    h->parts[SQT_LOOP_STOPPED] += k->parts[SQT_LOOP_STOPPED];
-    h->parts[SQT_LOOP_COMPUTING] += computing;
-    sqt_throttled_add(&h->throttled, k->throttled == SQT_MISSING ? 0 : k->throttled);
+    holders_count(&h->parts[SQT_LOOP_BLOCKED], blocked);
+    holders_count(&h->parts[SQT_LOOP_QUEUED], k->parts[SQT_LOOP_QUEUED]);
+    holders_count(&h->parts[SQT_LOOP_STOPPED], k->parts[SQT_LOOP_STOPPED]);
+    holders_count(&h->parts[SQT_LOOP_COMPUTING], computing);
+    holders_count(&h->throttled, k->throttled == SQT_MISSING ? 0 : k->throttled);
     if (k->waits)
         return;
     holders_name_it(k, name, sizeof(name));
     struct holder *const holder = sqt_names_get(&h->names, name);
-    holder->computing += k->call ? 0 : computing;
-    holder->blocked += k->call ? k->since : blocked;
+    holders_count(&holder->computing, k->call ? 0 : computing);
+    holders_count(&holder->blocked, k->call ? k->since : blocked);
 }
 
 enum sqt_held_by

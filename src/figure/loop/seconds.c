@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/whole.h"
 
 /* A sample that lasts longer counts for the last of these seconds, and with the rest for the one that it begins in: so no
  * record makes many rows. */
@@ -146,12 +147,12 @@ seconds_count_parts(struct sqt_loop_second *second, const struct sqt_loop_sample
     int64_t idle = until - from;
     for (unsigned i = 0; i < SQT_LOOP_IDLE; ++i) {
         const int64_t ns = seconds_share(k->parts[i], work, from, until);
-        second->parts[i] += ns;
+        second->parts[i] = sqt_sum(second->parts[i], ns);
         idle -= ns;
     }
-    second->parts[SQT_LOOP_IDLE] += idle > 0 ? idle : 0;
+    second->parts[SQT_LOOP_IDLE] = sqt_sum(second->parts[SQT_LOOP_IDLE], idle > 0 ? idle : 0);
     if (k->throttled != SQT_MISSING) {
-        sqt_throttled_add(&second->throttled, seconds_share(k->throttled, work, from, until));
+        second->throttled = sqt_sum(second->throttled, seconds_share(k->throttled, work, from, until));
         second->throttled_known = 1;
     }
 }

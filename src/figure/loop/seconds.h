@@ -42,14 +42,6 @@ void sqt_seconds_add(struct sqt_job *job, struct sqt_seconds *seconds, const str
 /* Prints and frees those that are open. */
 void sqt_seconds_end(struct sqt_job *job, struct sqt_seconds *seconds);
 
-/* A trace says what it likes: the sum stops at the largest number. */
-static inline void
-sqt_throttled_add(int64_t *sum, int64_t ns)
-{
-    if (__builtin_add_overflow(*sum, ns, sum))
-        *sum = INT64_MAX;
-}
-
 /* All of the second that is known. */
 int64_t sqt_second_known(const int64_t parts[SQT_LOOP_PARTS]);
 
