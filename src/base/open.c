@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* errno of a refusal.  open() returns none of them for a file that may be opened. */
@@ -25,6 +27,23 @@ open_refuse(int fd, int error)
     return -1;
 }
 
+/* Files of /proc, /sys and the like call themselves regular.  Some wait, and some give what they have to one reader only, as
+ * the kernel's messages and events. */
+static int
+open_is_of_kernel(int fd)
+{
+    static const long long kinds[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,       TRACEFS_MAGIC,       DEBUGFS_MAGIC,
+                                      SECURITYFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC,
+                                      PSTOREFS_MAGIC,   EFIVARFS_MAGIC,     SELINUX_MAGIC};
+    struct statfs fs;
+    if (fstatfs(fd, &fs) != 0)
+        return 0;
+    for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); ++i)
+        if ((long long)fs.f_type == kinds[i])
+            return 1;
+    return 0;
+}
+
 int
 sqt_open_regular(int at, const char *name, int flags, struct stat *st)
 {
@@ -36,7 +55,7 @@ sqt_open_regular(int at, const char *name, int flags, struct stat *st)
         return -1;
     if (fstat(fd, st) != 0)
         return open_refuse(fd, errno);
-    return S_ISREG(st->st_mode) ? fd : open_refuse(fd, NOT_REGULAR);
+    return S_ISREG(st->st_mode) && !open_is_of_kernel(fd) ? fd : open_refuse(fd, NOT_REGULAR);
 }
 
 int

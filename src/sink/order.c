@@ -155,6 +155,10 @@ sqt_order_row(void *context, const union sqt_cell *row)
 {
     struct sqt_order *const o = context;
     ++o->serial;
+    if (o->bytes > SQT_ORDER_MOST) {
+        o->full = 1;
+        return 0;
+    }
     if (o->limit && o->count == o->limit) {
         if (order_compare(o, row, o->serial, o->rows[0]->cells, o->rows[0]->serial) > 0)
             return 1;
@@ -162,10 +166,6 @@ sqt_order_row(void *context, const union sqt_cell *row)
         o->rows[0] = order_copy(o, row);
         order_sink_first(o, o->count);
         return 1;
-    }
-    if (!o->limit && o->bytes > SQT_ORDER_MOST) {
-        o->full = 1;
-        return 0;
     }
     if (o->count == o->room) {
         o->room = o->room ? 2 * o->room : 64;

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.dont_write_bytecode = True
@@ -235,6 +236,30 @@ def a_crowd_and_its_log(folder):
     shutil.rmtree(logs)
 
 
+def a_long_text(folder):
+    """What is kept or copied for each row is no longer than a cell shows."""
+    path = make(folder, "long-text", SMALL)
+    for options in ["--table=requests", "--sort=-total_ns", "--limit=10000"], ["--format=parquet", "--output=" + os.path.join(folder, "rows")]:
+        check(judged(path, " ".join(options), DUMP, "--quiet", *options)[1], "long-text: %s: at least 1 million records/s or 2 s, under 256 MiB" % options[-1].split("=")[0])
+
+
+def a_file_that_is_kept_new(folder):
+    """Somebody touches a damaged file all the time: it is not read again at each of its 400,000 places."""
+    path, done = make(folder, "crumbs", 400 * SMALL), threading.Event()
+
+    def touch():
+        while not done.wait(0.2):
+            os.utime(path)
+
+    toucher = threading.Thread(target=touch)
+    os.utime(path)
+    toucher.start()
+    problems = judged(path, "a new file", DUMP, "--quiet", "--table=events")[1]
+    done.set()
+    toucher.join()
+    check(problems, "a damaged file that somebody touches all the time: 2 s")
+
+
 def a_folder_of_others(folder):
     """Names in the folder of a trace that are none of a trace take no memory: 120,000 of 248 letters."""
     crowded = os.path.join(folder, "crowded")
@@ -312,6 +337,8 @@ def main():
             a_crowd(folder)
             a_crowd_and_its_log(folder)
             a_folder_of_others(folder)
+            a_long_text(folder)
+            a_file_that_is_kept_new(folder)
             bounds_are_said(folder)
             (long_form if LONG else time_and_memory)(folder, kinds)
         if not SANITIZED:

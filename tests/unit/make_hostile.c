@@ -201,6 +201,25 @@ texts_of_all_kinds(struct maker *m)
     m->enough = 1;
 }
 
+/* A method of 4 MB, which all requests have. */
+static void
+long_text(struct maker *m)
+{
+    if (!m->first && !m->count) {
+        static const char definition[] = "def\t3\t9\t";
+        const size_t size = 4u << 20, begin = sizeof(definition) - 1;
+        char *const text = malloc(size);
+        memset(text, 'a', size);
+        memcpy(text, definition, begin);
+        text[size - 1] = '\n';
+        make_frame(&m->bytes, SQT_FRAME_TEXT, 0, text, size);
+        free(text);
+    }
+    put(m, SQT_EV_XACT_BEGIN, SQT_UNNAMED | 1, 0, 0);
+    put(m, SQT_EV_XACT_NAMED, 1, SQT_UNNAMED | 1, 9);
+    end_request(m, 1, 2, 1);
+}
+
 static void
 clients(struct maker *m)
 {
@@ -521,6 +540,7 @@ static const struct kind {
     {"crowd", crowd, 300},
     {"minutes", minutes, 60 * SECOND},
     {"texts", texts_of_all_kinds, 300},
+    {"long-text", long_text, 300},
     {"clients", clients, 1},
     {"attempts", attempts, 1},
     {"helpers", helpers, 1},

@@ -214,6 +214,28 @@ zeros_at_the_end_are_one_line(void **state)
     read_expect_messages(&result, expected);
 }
 
+/* A block by which the header would be mended may lie, too: its anchors make a rate of 0. */
+static void
+a_header_is_not_mended_to_an_impossible_clock(void **state)
+{
+    struct make_bytes bytes = {NULL, 0, 0};
+    struct sqt_frame frame;
+    struct sqt_block block;
+    uint8_t *const first = segment.data + block_offset[0];
+    (void)state;
+    memcpy(&frame, first, sizeof(frame));
+    memcpy(&block, first + sizeof(frame), sizeof(block));
+    block.to.ticks = block.from.ticks;
+    memcpy(first + sizeof(frame), &block, sizeof(block));
+    make_append(&bytes, segment.data, block_offset[0]);
+    bytes.data[offsetof(struct sqt_segment_header, identity.kid)] ^= 1;
+    make_frame(&bytes, SQT_FRAME_BLOCK, frame.flags, first + sizeof(frame), frame.size);
+    make_append(&bytes, segment.data + block_offset[1], segment.size - block_offset[1]);
+    read_bytes(&bytes);
+    assert_int_equal(result.origin->identity.ticks_per_second, MAKE_TICKS_PER_SECOND);
+    make_free(&bytes);
+}
+
 static void
 the_first_block_may_be_what_is_damaged(void **state)
 {
@@ -397,6 +419,7 @@ main(void)
         TEST(a_hole_in_the_file_is_one_line),
         TEST(a_frame_is_found_wherever_it_begins),
         TEST(zeros_at_the_end_are_one_line),
+        TEST(a_header_is_not_mended_to_an_impossible_clock),
         TEST(the_first_block_may_be_what_is_damaged),
         TEST(the_last_block_may_be_what_is_damaged),
         TEST(without_its_table_of_events_this_programs_is_used),

@@ -145,6 +145,24 @@ no_more_bytes_are_read_than_asked_for(void **state)
     assert_int_equal(taken.next, RECORDS);
 }
 
+/* Of two limits the stricter one counts. */
+static void
+the_time_and_the_bytes_together(void **state)
+{
+    (void)state;
+    late_write(1, SEGMENTS, 0);
+    for (int64_t seconds = 50; seconds < RECORDS; seconds *= 3) {
+        late_read(seconds * SECOND, UINT64_MAX);
+        const uint64_t by_time = taken.first;
+        for (uint64_t bytes = 150; bytes < 20000; bytes = bytes * 5 / 3) {
+            late_read(2 * RECORDS * SECOND, bytes);
+            const uint64_t by_bytes = taken.next ? taken.first : RECORDS;
+            late_read(seconds * SECOND, bytes);
+            assert_int_equal(taken.next ? taken.first : RECORDS, by_time > by_bytes ? by_time : by_bytes);
+        }
+    }
+}
+
 static void
 a_process_that_ended_before_is_left_out(void **state)
 {
@@ -250,6 +268,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(only_the_last_minutes_are_read_and_all_of_them, late_begin, late_end),
         cmocka_unit_test_setup_teardown(no_more_bytes_are_read_than_asked_for, late_begin, late_end),
+        cmocka_unit_test_setup_teardown(the_time_and_the_bytes_together, late_begin, late_end),
         cmocka_unit_test_setup_teardown(a_process_that_ended_before_is_left_out, late_begin, late_end),
         cmocka_unit_test_setup_teardown(a_segment_of_a_process_that_is_forgotten_is_not_a_new_process, late_begin,
                                         late_end),

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "read/file/diagnose.h"
+#include "read/file/ring.h"
 #include "read_fixture.h"
 
 #define CAPACITY 8192
@@ -382,6 +384,30 @@ the_tail_may_move_while_the_ring_is_read(void **state)
     sqt_stream_close(stream);
 }
 
+/* Somebody else may write to a ring while it is read. Its head is far, so that no reader would come to it. */
+static void
+the_tail_never_goes_back(void **state)
+{
+    const uint64_t far = UINT64_C(1) << 60;
+    struct sqt_record records[64];
+    struct sqt_diagnostics nobody = {.muted = 1};
+    struct sqt_ring ring;
+    uint64_t tail;
+    (void)state;
+    made_count = unit_at(6000);
+    make_ring_file(read_path("r"), &who, CAPACITY, 0, 0, made, made_count, NULL, NULL);
+    poke(read_path("r"), AT(flusher.tail), far);
+    poke(read_path("r"), AT(writer.head), far + 8);
+    const int fd = open(read_path("r"), O_RDONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(sqt_ring_open(&ring, fd, "r", &nobody), 0);
+    assert_int_equal(sqt_ring_copy(&ring, far, 64, records, &tail), 8);
+    poke(read_path("r"), AT(flusher.tail), 0);
+    assert_int_equal(sqt_ring_copy(&ring, 0, 64, records, &tail), 0);
+    assert_string_equal(ring.wrong, "its tail went back");
+    sqt_ring_close(&ring);
+}
+
 /* The directory was listed while the flusher went from one segment to the next, and the listing missed one. */
 static void
 a_segment_that_was_missed_is_looked_for(void **state)
@@ -481,6 +507,7 @@ main(void)
         TEST(records_that_make_no_sense_end_the_ring),
         TEST(a_text_area_that_lies_is_bounded),
         TEST(the_tail_may_move_while_the_ring_is_read),
+        TEST(the_tail_never_goes_back),
         TEST(a_segment_that_was_missed_is_looked_for),
         TEST(first_segments_that_were_missed_are_looked_for),
         TEST(a_live_trace_is_read_up_to_the_head_it_had),

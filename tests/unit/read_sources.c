@@ -143,12 +143,14 @@ a_directory_is_read_past_what_is_wrong_in_it(void **state)
     make_file(read_path("notes.txt"), &bytes);
     make_free(&bytes);
     assert_int_equal(mkdir(read_path("e.sqt"), 0755), 0);
+    assert_int_equal(symlink("/proc/self/status", read_path("f.sqt")), 0);
     read_all(&result, read_path(""), NULL);
     read_expect_records(&result, made, made_count, 0);
     read_expect_messages(&result, "W d.ring: not a trace: it looks like a text file\n"
                                   "N a.sqt: empty, there is no trace in it\n"
                                   "W c.sqt: not a trace: it looks like a text file\n"
-                                  "E e.sqt: is not a regular file\n");
+                                  "E e.sqt: is not a regular file\n"
+                                  "E f.sqt: is not a regular file\n");
 }
 
 /* Reads `bytes` through a pipe as the standard input. */

@@ -4,6 +4,7 @@
 The unit tests themselves are not run: they assert success. libsqtrace has a program of its own (tests/torture), because
 Squid is its only program. The reader's code is reached through the programs that end when it has no memory.
 """
+import gzip
 import http.client
 import os
 import re
@@ -179,6 +180,13 @@ def make_log(folder):
                 i, 1 + i % 7, i % 9, 300 + i, i % 5, i % 50))
 
 
+def make_packed_log(folder):
+    make_log(folder)
+    with open(os.path.join(folder, "access.log"), "rb") as file, gzip.open(os.path.join(folder, "access.log.gz"), "wb") as packed:
+        packed.write(file.read())
+    os.unlink(os.path.join(folder, "access.log"))
+
+
 CASES = [
     Library("libsqtrace", "tests/torture/torture_trace"),
     Case("dump requests", "sqtrace-dump", "{trace}"),
@@ -198,6 +206,7 @@ CASES = [
     Case("dump wide json", "sqtrace-dump", "{trace}", "--group-by=class,outcome", "--wide", "--format=json"),
     Case("dump plot", "sqtrace-dump", "{trace}", "--figure=load", "--plot={out}/load.gp"),
     Case("dump access.log whatif", "sqtrace-dump", "--access-log={out}/access.log", "--table=whatif", prepare=prepared("log", make_log)),
+    Case("dump packed access.log", "sqtrace-dump", "--access-log={out}/access.log.gz", prepare=prepared("packed-log", make_packed_log)),
     Case("dump histogram", "sqtrace-dump", "{trace}", "--histogram=total_ns"),
     Case("dump alarm", "sqtrace-dump", "{trace}", "--fail-if=p99(total_ns) > 1h"),
     Case("dump ddl", "sqtrace-dump", "{out}/parquet", "--ddl=duckdb", "--output={out}/views.sql", prepare=prepared("parquet", make_parquet)),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scatter.h"
 
 #define CHAINS 1024
 /* Label sets of a family without a place that are counted. */
@@ -41,13 +42,9 @@ struct export_series {
 uint64_t
 export_labels_hash(enum export_family family, const char *const *labels, unsigned count)
 {
-    uint64_t hash = UINT64_C(14695981039346656037) ^ family;
-    for (unsigned i = 0; i < count; ++i) {
-        const char *text = labels[i];
-        do
-            hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-        while (*text++);
-    }
+    uint64_t hash = family;
+    for (unsigned i = 0; i < count; ++i)
+        hash = sqt_scattered(hash, sqt_scatter()) ^ sqt_scattered_text(labels[i], strlen(labels[i]));
     return hash ^ hash >> 32;
 }
 

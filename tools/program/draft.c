@@ -153,9 +153,9 @@ draft_folder(const char *name)
     }
     if (!mkdtemp(draft.part))
         return draft_begun(-1, 1);
-    if (lstat(draft.part, &st) == 0) /* which may have the folder's group and its bit */
-        chmod(draft.part, (st.st_mode & S_ISGID) | (0777 & ~draft_mask()));
-    const int fd = draft_begun(open(draft.part, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 1);
+    const int fd = draft_begun(open(draft.part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), 1);
+    if (fd >= 0 && fstat(fd, &st) == 0) /* which may have the folder's group and its bit */
+        fchmod(fd, (st.st_mode & S_ISGID) | (0777 & ~draft_mask()));
     return fd;
 }
 

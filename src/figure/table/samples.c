@@ -4,6 +4,7 @@
  */
 #include "samples.h"
 #include "base/memory.h"
+#include "base/scatter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,10 +78,8 @@ const struct sqt_family sqt_family_samples = {
 static struct sqt_sampled_source **
 source_place(struct sqt_sampled *all, const struct sqt_origin *origin, const char *name, int merge)
 {
-    uint64_t hash = merge ? (uint64_t)origin->identity.kid : (uint64_t)(uintptr_t)origin;
-    for (const char *c = name; *c; ++c)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x9e3779b97f4a7c15);
-    hash *= UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t whose = merge ? (uint64_t)origin->identity.kid : (uint64_t)(uintptr_t)origin;
+    const uint64_t hash = sqt_scattered(whose, sqt_scatter()) ^ sqt_scattered_text(name, strlen(name));
     struct sqt_sampled_source **p = &all->hashed[(hash >> 32) % SQT_SAMPLED_MOST];
     while (*p && !(strcmp((*p)->name, name) == 0 &&
                    ((*p)->origin == origin || (merge && (*p)->origin->identity.kid == origin->identity.kid &&

@@ -16,6 +16,9 @@ struct sqt_definition {
     char text[];
 };
 
+/* Bytes of a text that are kept. libsqtrace writes less, and no table, page or metric shows more: see SQT_CELL_TEXT_MAX. */
+#define DEFINITION_TEXT_MAX 4096
+
 /* What a definition takes besides its text: its place in the table, and what malloc adds. */
 #define DEFINITION_BYTES (sizeof(struct sqt_definition) + 48)
 
@@ -91,6 +94,8 @@ dictionary_says(const struct sqt_definition *d, const char *text, size_t size)
 static void
 define(struct sqt_dictionary *d, unsigned kind, uint32_t number, const char *text, size_t size)
 {
+    if (size > DEFINITION_TEXT_MAX)
+        size = DEFINITION_TEXT_MAX;
     if ((d->used + 1) * 2 > d->room)
         dictionary_grow(d);
     struct sqt_definition **const at = slot(d, kind, number);

@@ -225,8 +225,10 @@ sqt_ring_copy(struct sqt_ring *ring, uint64_t from, size_t room, struct sqt_reco
     if (!ring_tail(ring, tail) || *tail > from || from >= ring->head)
         return 0;
     uint64_t count = ring->head - from;
-    if (count > ring->capacity)
-        count = ring->capacity; /* the tail lies, as it did not when the ring was opened */
+    if (count > ring->capacity) { /* there was room for the head: the tail had passed `from` */
+        ring->wrong = "its tail went back";
+        return 0;
+    }
     if (count > room)
         count = room;
     const uint64_t straight = ring_straight(ring, from, count);

@@ -156,13 +156,18 @@ frame_at(struct sqt_segment *s, uint64_t offset, struct sqt_frame *frame, const 
     return FRAME_WRONG_CRC;
 }
 
+/* So often a file that changes is looked at again where it is damaged: what somebody writes to all the time may be damaged
+ * everywhere. */
+#define LOOKS_MOST 256
+
 /* The file may have been cut back and written anew while it was read: if so, forgets what was read of it.  Returns
  * whether to look again. */
 static int
 look_again(struct sqt_segment *s)
 {
-    if (!sqt_input_changed(&s->input))
+    if (s->looks == LOOKS_MOST || !sqt_input_changed(&s->input))
         return 0;
+    ++s->looks;
     sqt_input_refresh(&s->input);
     sqt_sums_forget(&s->sums);
     return 1;

@@ -21,6 +21,7 @@ struct sqt_segment {
     const uint8_t *payload; /* its */
     int peeked;             /* it was only looked at */
     uint64_t hollow;        /* bytes of large frames that lie in holes */
+    unsigned looks;         /* again at what was damaged */
     uint64_t wasted;        /* bytes of frames whose checksums were wrong */
     struct sqt_sums sums;   /* for frames, once many are wrong */
 };

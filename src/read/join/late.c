@@ -11,46 +11,71 @@
 #include "read/file/clock.h"
 #include "stream-internal.h"
 
-/* A block of a segment. */
-struct late_block {
-    uint64_t next; /* number of the record behind it */
-    uint64_t size; /* bytes */
-    int64_t until; /* ns */
-};
-
-struct late_blocks {
+/* What is asked of the blocks of a segment. */
+struct late_look {
     const struct sqt_origin_reader *reader;
-    struct late_block *of;
-    size_t count, room;
+    int64_t since;        /* ns */
+    uint64_t most;        /* bytes */
+    uint64_t all, old;    /* bytes of all blocks that may be wanted; of those up to the last that ended before `since` */
+    uint64_t next;        /* number of the record behind those that are not wanted; 0: all are */
+    int64_t until;        /* when the latest block ended; INT64_MIN: there is none */
 };
 
-static int
-late_take_frame(void *context, const struct sqt_part_frame *frame)
+/* When the block ended, in ns; 0 and *size 0: it is none. */
+static int64_t
+late_block(const struct late_look *look, const struct sqt_part_frame *frame, uint64_t *next, uint64_t *size)
 {
-    struct late_blocks *const blocks = context;
-    const struct sqt_origin_reader *const o = blocks->reader;
+    const struct sqt_origin_reader *const o = look->reader;
     struct sqt_block block;
     struct sqt_line line;
+    *size = 0;
     if (frame->frame.type != SQT_FRAME_BLOCK || sqt_part_read(frame, &block, sizeof(block)) != 0 ||
         block.count > SQT_BLOCK_RECORDS ||
         sqt_clock_line(&o->public.identity, &block.from, &block.to, block.time_first, block.time_last, o->offset_ns,
                        &line) != 0)
+        return 0;
+    *next = block.first + block.count;
+    *size = frame->frame.size;
+    return sqt_line_ns(&line, block.time_last);
+}
+
+static int
+late_take_time(void *context, const struct sqt_part_frame *frame)
+{
+    struct late_look *const look = context;
+    uint64_t next, size;
+    const int64_t until = late_block(look, frame, &next, &size);
+    if (!size)
         return 1;
-    if (blocks->count == blocks->room) {
-        blocks->room = blocks->room ? 2 * blocks->room : 256;
-        blocks->of = sqt_resized(blocks->of, blocks->room * sizeof(*blocks->of));
+    look->all += size;
+    look->until = until > look->until ? until : look->until;
+    if (until < look->since) {
+        look->old = look->all;
+        look->next = next;
     }
-    blocks->of[blocks->count++] =
-        (struct late_block){block.first + block.count, frame->frame.size, sqt_line_ns(&line, block.time_last)};
     return 1;
 }
 
-static struct late_blocks
-late_blocks_of(const struct sqt_origin_reader *o, size_t part)
+/* Leaves out blocks at the begin until the others are few enough. */
+static int
+late_take_size(void *context, const struct sqt_part_frame *frame)
 {
-    struct late_blocks blocks = {.reader = o};
-    sqt_part_each_frame(o->parts[part], 0, late_take_frame, &blocks);
-    return blocks;
+    struct late_look *const look = context;
+    uint64_t next, size;
+    late_block(look, frame, &next, &size);
+    if (!size)
+        return 1;
+    look->all -= size;
+    look->next = next;
+    return look->all > look->most;
+}
+
+static struct late_look
+late_look_at(const struct sqt_origin_reader *o, size_t part, int64_t since)
+{
+    struct late_look look = {.reader = o, .since = since, .until = INT64_MIN};
+    sqt_part_each_frame(o->parts[part], 0, late_take_time, &look);
+    return look;
 }
 
 /* When the latest block of all origins ended; INT64_MIN: there is none. */
@@ -62,25 +87,26 @@ late_end(const struct sqt_stream *s)
         const struct sqt_origin_reader *const o = s->sources.origins[i];
         if (!o->part_count)
             continue;
-        const struct late_blocks blocks = late_blocks_of(o, o->part_count - 1);
-        for (size_t b = 0; b < blocks.count; ++b)
-            end = blocks.of[b].until > end ? blocks.of[b].until : end;
-        free(blocks.of);
+        const struct late_look look = late_look_at(o, o->part_count - 1, INT64_MIN);
+        end = look.until > end ? look.until : end;
     }
     return end;
 }
 
-/* Whether one of the part's blocks, the latest first, is not wanted.  Then *from is the record behind it. */
+/* Whether one of the part's blocks, the latest first, is not wanted.  Then *from is the record behind it.  Nothing is kept
+ * of each block: somebody may have written a file of small ones. */
 static int
 late_cut(const struct sqt_origin_reader *o, size_t part, int64_t since, uint64_t *bytes, uint64_t *from)
 {
-    const struct late_blocks blocks = late_blocks_of(o, part);
-    size_t b = blocks.count;
-    while (b && blocks.of[b - 1].until >= since && blocks.of[b - 1].size <= *bytes)
-        *bytes -= blocks.of[--b].size;
-    *from = b ? blocks.of[b - 1].next : 0;
-    free(blocks.of);
-    return b != 0;
+    struct late_look look = late_look_at(o, part, since);
+    look.most = *bytes;
+    if (look.all - look.old > look.most)
+        sqt_part_each_frame(o->parts[part], 0, late_take_size, &look);
+    else
+        look.all -= look.old;
+    *bytes -= look.all < *bytes ? look.all : *bytes;
+    *from = look.next;
+    return look.next != 0;
 }
 
 static void

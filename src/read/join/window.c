@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "base/open.h"
+#include "base/whole.h"
 #include "read/file/clock.h"
 #include "stream-internal.h"
 
@@ -120,7 +121,7 @@ window_count(struct sqt_origin_reader *o, const struct sqt_window *window, struc
     cost->all_bytes += bytes;
     cost->records += read;
     cost->behind += o->extent_to > end ? o->extent_to - end : 0;
-    cost->bytes += read < all ? (uint64_t)((double)bytes * (double)read / (double)all) : all ? bytes : 0;
+    cost->bytes += read < all ? (uint64_t)sqt_whole((double)bytes * (double)read / (double)all) : all ? bytes : 0;
 }
 
 /* ---- all of them ---- */

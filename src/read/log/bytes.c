@@ -59,6 +59,16 @@ sqt_log_bytes_allow(struct sqt_log_bytes *b, uint64_t left)
 
 /* ---- compressed files ---- */
 
+/* zlib takes memory for its window only here. */
+static int
+bytes_inflate_some(z_stream *z)
+{
+    const int result = inflate(z, Z_NO_FLUSH);
+    if (result == Z_MEM_ERROR)
+        sqt_no_memory();
+    return result;
+}
+
 /* A log may begin with the letter x, too, as zlib does: so its first bytes are tried. */
 static int
 bytes_inflate_well(uint8_t *at, size_t size)
@@ -72,7 +82,7 @@ bytes_inflate_well(uint8_t *at, size_t size)
     z.avail_in = (uInt)size;
     z.next_out = room;
     z.avail_out = sizeof(room);
-    const int result = inflate(&z, Z_NO_FLUSH);
+    const int result = bytes_inflate_some(&z);
     inflateEnd(&z);
     return result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR;
 }
@@ -125,7 +135,7 @@ bytes_inflate(struct sqt_log_bytes *b, char *to, size_t room)
     while (z->avail_out == room && bytes_refill(b)) {
         z->next_in = b->packed + b->packed_begin;
         z->avail_in = (uInt)(b->packed_end - b->packed_begin);
-        const int result = inflate(z, Z_NO_FLUSH);
+        const int result = bytes_inflate_some(z);
         b->packed_begin = b->packed_end - z->avail_in;
         if (result == Z_STREAM_END) {
             if (!bytes_next_member(b)) {
