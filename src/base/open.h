@@ -2,10 +2,10 @@
  *
  * open.h - the one way to open a file that somebody else may own.
  *
- * Traces, rings, pointers, states of sqtrace-ship and Parquet of a shared folder are opened here.  At any of their names
- * somebody may have put a pipe, a device, a link or a file of his own.  So nothing here waits for a pipe's writer or gets a
- * controlling terminal, and the descriptor that is used afterwards is the one that is looked at.  A file of /proc, /sys or
- * another file system of the kernel is not regular.
+ * Traces, rings, pointers, squid.conf, states of sqtrace-ship and Parquet of a shared folder are opened here.  At any of
+ * their names somebody may have put a pipe, a device, a link or a file of his own.  So nothing here waits for a pipe's
+ * writer or gets a controlling terminal, and the descriptor that is used afterwards is the one that is looked at.  A file
+ * of /proc, /sys or another file system of the kernel is not regular.
  */
 #ifndef SQT_OPEN_H
 #define SQT_OPEN_H

@@ -376,6 +376,17 @@ def large_conf():
         check(got == status and ("larger than 16 MiB" in said) == (status == 1), "a squid.conf of 16 MiB and %d" % more, said)
 
 
+def no_file_conf():
+    """--log-format names a squid.conf that is no file: nobody waits for it."""
+    log = write("good.log", [r.native() for r in REQUESTS])
+    fifo = os.path.join(folder, "fifo")
+    os.mkfifo(fifo)
+    for conf in fifo, "/dev/zero", folder:
+        out = subprocess.run([DUMP, "--access-log=" + log, "--log-format=" + conf], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, check=False, timeout=20)
+        check(out.returncode == 1 and b"it is not a regular file" in out.stderr, "a squid.conf that is " + conf, out.stderr)
+
+
 def refused():
     log = write("good.log", [r.native() for r in REQUESTS])
     for options, status, words in (
@@ -585,6 +596,7 @@ try:
     many_files()
     first_lines()
     large_conf()
+    no_file_conf()
     refused()
     findings()
     tunnels()

@@ -78,6 +78,22 @@ fails 1 "--log: .: Is a directory" -w log --log=.
 fails 1 "--log: list, line 1: '# a list': expected Squid's native format: time elapsed client tag/status bytes method URL" \
     -w log --log=list
 fails 1 "--log: empty: no GET with status 200 or 304 in 0 lines" -w log --log=empty
+# A line without an end: the run ends at once, and within 1 GB.
+endless() { # endless MESSAGE ARGUMENT...
+    message=$1
+    shift
+    # Sanitizers reserve more than any limit.
+    (eval "$limit" && timeout 10 "$load" "$@") >out 2>err
+    [ $? = 1 ] && [ "$(cat err)" = "sqtrace-load: $message" ]
+    result "$* -> 1 $message"
+}
+limit=:
+grep -q '__[at]san_init' "$load" || limit='ulimit -v 1000000'
+printf '0 1 c t/200 5 GET http://127.0.0.1/\n' >endless
+head -c 262145 /dev/zero | tr '\0' a >>endless
+endless "--log: endless, line 2: expected a line of at most 256 KiB" -w log --log=endless
+endless "--log: /dev/zero, line 1: expected a line of at most 256 KiB" -w log --log=/dev/zero
+endless "--urls: /dev/zero, line 1: expected a line of at most 256 KiB" --urls=/dev/zero
 fails 1 "none/rows: cannot write: No such file or directory" --rows=none/rows
 fails 1 "empty: expected a certificate in PEM: no start line" --tls --cert=empty
 if [ -w /dev/full ]; then

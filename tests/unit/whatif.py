@@ -11,6 +11,7 @@ import hashlib
 import heapq
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -416,7 +417,7 @@ def bad_input(folder):
             (["--whatif=cache_mem=" + ",".join(["1MB"] * 9)], "more than 8 values"),
             (["--table=requests", "--whatif=cache_mem=1MB"], "--whatif goes with --table=whatif"),
             (["--squid-conf=%s" % path], "--squid-conf goes with --table=whatif"),
-            (["--table=whatif", "--squid-conf=/nonexistent"], "/nonexistent: No such file")):
+            (["--table=whatif", "--squid-conf=/nonexistent"], "/nonexistent: cannot be opened: No such file")):
         status, text, said = run(*options, path)
         check(status == 2 and words in said and said.count("\n") == 1 and not text, " ".join(options)[:60], status, said)
     many = of(rows(path, conf(folder, "url_rewrite_children 65536 concurrency=65536")), "url_rewrite_children")
@@ -450,6 +451,74 @@ def bad_input(folder):
     check(none == [], "a trace without requests has no rows", none)
 
 
+def refused_conf(path, text, option, words):
+    """It is refused within 2 s of processor time, and does not wait."""
+    try:
+        out = subprocess.run([DUMP, "--table=whatif", option, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                             timeout=30, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (2, 2)))
+        status, said = out.returncode, out.stderr.decode()
+    except subprocess.TimeoutExpired:
+        status, said = None, "it waits"
+    check(status == 2 and words in said and said.count("\n") == 1, "squid.conf: " + text, status, said)
+
+
+def hostile_conf(folder):
+    """A squid.conf of somebody else: it may name any file, and each of its names must end in time."""
+    path = os.path.join(folder, "t", "whatif.sqt")
+    place = os.path.join(folder, "hostile")
+    deep = os.path.join(place, "deep")
+    os.mkdir(place)
+    for first in range(30):
+        for second in range(30):
+            os.makedirs(os.path.join(deep, str(first), str(second)))
+    many = os.path.join(place, "many")
+    os.mkdir(many)
+    for number in range(257):
+        with open(os.path.join(many, "%d.conf" % number), "w", encoding="ascii") as out:
+            out.write("cache_mem 2 MB\n")
+    fifo, large, half = (os.path.join(place, name) for name in ("fifo", "large", "half"))
+    os.mkfifo(fifo)
+    for name, length in (large, (16 << 20) + 1), (half, 9 << 20):
+        with open(name, "wb") as out:
+            out.write(b"#" * length)
+    not_regular = ": cannot be opened: it is not a regular file"
+    for text, lines, words in (
+            ("a pipe", ["include " + fifo], "squid.conf: line 2: include " + fifo + not_regular),
+            ("a device", ["include /dev/zero"], "squid.conf: line 2: include /dev/zero" + not_regular),
+            ("a folder", ["include " + deep], "squid.conf: line 2: include " + deep + not_regular),
+            ("a large file", ["include " + large],
+             "squid.conf: line 2: include " + large + ": it is larger than 16 MiB"),
+            ("two files that are large together", ["include " + half] * 2,
+             "squid.conf: line 3: include " + half + ": expected at most 16 MiB in all files together"),
+            ("itself ten times", ["include %s/squid.conf" % place] * 10,
+             "squid.conf: line 2: include %s/squid.conf: files include each other more than 16 deep" % place),
+            # Each of them can be read, but there are more than 10^7 of them.
+            ("ten files ten times in each", ["include " + tree(place)], "expected at most 256 files and patterns in all"),
+            ("257 files", ["include %s/*.conf" % many],
+             "squid.conf: line 2: include: expected at most 256 files and patterns in all"),
+            ("257 patterns", ["include %s/*.none" % many] * 257,
+             "squid.conf: line 258: include: expected at most 256 files and patterns in all"),
+            ("folders that are patterns", ["include /*/*/*/*/*"],
+             "squid.conf: line 2: include /*/*/*/*/*: expected wildcards only after the last slash"),
+            ("a wildcard of many folders", ["include %s/*/*/*.conf" % deep],
+             "squid.conf: line 2: include %s/*/*/*.conf: expected wildcards only after the last slash" % deep)):
+        refused_conf(path, text, conf(place, *lines), words)
+    refused_conf(path, "a pipe itself", "--squid-conf=" + fifo, fifo + not_regular)
+    os.unlink(os.path.join(many, "0.conf"))
+    os.unlink(os.path.join(many, "1.conf"))
+    found = of(rows(path, conf(folder, "include %s/*.conf" % many)), "cache_mem")
+    check({r["now_value"] for r in found} == {"2 MB"}, "squid.conf: a pattern and 255 files", *found)
+
+
+def tree(folder):
+    """A file that includes ten others, each of them ten, and so on: 8 deep."""
+    for depth in range(8):
+        for number in range(10):
+            with open(os.path.join(folder, "tree%d-%d" % (depth, number)), "w", encoding="ascii") as out:
+                out.writelines("include %s/tree%d-%d\n" % (folder, depth + 1, next_one) for next_one in range(10) if depth < 7)
+    return folder + "/tree0-0"
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([os.path.join(TOOLS, "tests/unit/figure_traces"), os.path.join(folder, "t")], check=True, timeout=60)
@@ -462,6 +531,7 @@ def main():
         shared_log(folder)
         collapsed_log(folder)
         bad_input(folder)
+        hostile_conf(folder)
     print("1..%d" % done)
 
 

@@ -210,6 +210,9 @@ void origin_free(struct origin *origin);
 #define LOAD_FIELDS_MOST 8192
 #define LOAD_POST_MOST (16 << 20)
 
+/* Bytes of a line of a file of requests. */
+#define LOAD_LINE_MOST (256 << 10)
+
 struct load {
     const char *given[LOAD_OPTIONS]; /* what the command line says */
     const char *value[LOAD_OPTIONS]; /* the same, with presets */
@@ -252,6 +255,10 @@ void load_help(FILE *to);
 #define load_fail(load, ...) program_fail(&(load)->voice, __VA_ARGS__)
 #define load_say(load, ...) program_say(&(load)->voice, __VA_ARGS__)
 #define load_progress(load, ...) program_progress(&(load)->voice, __VA_ARGS__)
+
+/* Reads a line without its newline; line has LOAD_LINE_MOST + 1 bytes.  Returns its length, or -1 at the end, after an error
+ * and if the line is longer: then *too_long is 1. */
+ssize_t load_line(FILE *from, char *line, int *too_long);
 
 int64_t load_now(void); /* ns of CLOCK_MONOTONIC */
 struct event_base *load_base(void);

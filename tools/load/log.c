@@ -121,18 +121,19 @@ static int
 log_take_file(struct load *load, struct log *l, const char *name, char *error, size_t error_size)
 {
     FILE *const file = sqt_fopen(name, "re");
-    char *line = NULL, first_bad[64] = "";
-    size_t room = 0;
+    char first_bad[64] = "";
+    int too_long = 0;
     uint64_t number = 0, bad = 0, other = 0, first = 0;
     if (!file) {
         snprintf(error, error_size, "--log: %s: %s", name, strerror(errno));
         return -1;
     }
+    char *const line = sqt_zeroed(LOAD_LINE_MOST + 1, 1);
     errno = 0;
-    while (sqt_getline(&line, &room, file) >= 0) {
+    while (load_line(file, line, &too_long) >= 0) {
         char begin[64];
         ++number;
-        snprintf(begin, sizeof(begin), "%.*s", (int)strcspn(line, "\n"), line);
+        snprintf(begin, sizeof(begin), "%s", line);
         const int taken = take_line(l, line);
         other += taken == 0;
         if (taken < 0 && !bad++) {
@@ -145,6 +146,9 @@ log_take_file(struct load *load, struct log *l, const char *name, char *error, s
     fclose(file);
     if (failed)
         snprintf(error, error_size, "--log: %s: %s", name, strerror(failed));
+    else if (too_long)
+        snprintf(error, error_size, "--log: %s, line %llu: expected a line of at most %d KiB", name,
+                 (unsigned long long)number + 1, LOAD_LINE_MOST >> 10);
     else if (bad && bad * 2 >= number)
         snprintf(error, error_size,
                  "--log: %s, line %llu: '%s': expected Squid's native format: time elapsed client "
@@ -153,7 +157,7 @@ log_take_file(struct load *load, struct log *l, const char *name, char *error, s
     else if (!l->request_count)
         snprintf(error, error_size, "--log: %s: no GET with status 200 or 304 in %llu lines", name,
                  (unsigned long long)number);
-    if (failed || (bad && bad * 2 >= number) || !l->request_count)
+    if (failed || too_long || (bad && bad * 2 >= number) || !l->request_count)
         return -1;
     qsort(l->requests, l->request_count, sizeof(*l->requests), log_by_begin);
     load_say(load, "%s: %llu requests for %u URLs", name, (unsigned long long)l->request_count, l->object_count);

@@ -56,17 +56,18 @@ static int
 urls_take_file(struct load *load, struct urls *u, const char *name, char *error, size_t error_size)
 {
     FILE *const file = strcmp(name, "-") == 0 ? stdin : sqt_fopen(name, "re");
-    char *line = NULL, why[512];
-    size_t room = 0, number = 0;
+    char why[512];
+    size_t number = 0;
     ssize_t length;
-    int failed = 0;
+    int failed = 0, too_long = 0;
     if (!file) {
         snprintf(error, error_size, "--urls: %s: %s", name, strerror(errno));
         return -1;
     }
-    while (!failed && (length = sqt_getline(&line, &room, file)) >= 0) {
+    char *const line = sqt_zeroed(LOAD_LINE_MOST + 1, 1);
+    while (!failed && (length = load_line(file, line, &too_long)) >= 0) {
         ++number;
-        while (length && (line[length - 1] == '\n' || line[length - 1] == '\r' || line[length - 1] == ' '))
+        while (length && (line[length - 1] == '\r' || line[length - 1] == ' '))
             line[--length] = '\0';
         if (!length || *line == '#')
             continue;
@@ -74,7 +75,11 @@ urls_take_file(struct load *load, struct urls *u, const char *name, char *error,
         if (failed)
             snprintf(error, error_size, "--urls: %s, line %zu: %s", name, number, why);
     }
-    if (!failed && ferror(file)) {
+    if (too_long) {
+        snprintf(error, error_size, "--urls: %s, line %zu: expected a line of at most %d KiB", name, number + 1,
+                 LOAD_LINE_MOST >> 10);
+        failed = 1;
+    } else if (!failed && ferror(file)) {
         snprintf(error, error_size, "--urls: %s: %s", name, strerror(errno));
         failed = 1;
     }

@@ -5,19 +5,25 @@
 #include "settings.h"
 
 #include <errno.h>
-#include <glob.h>
+#include <fnmatch.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "read/file/listing.h"
+#include "read/log/conf.h"
 
 /* A longer line of squid.conf is cut off: the settings are at its begin. */
 #define WORDS_MOST 16
 /* Squid's own limit of files that include each other. */
-#define INCLUDES_MOST 16u
+#define DEPTH_MOST 16u
+/* Names and patterns after "include", and files that match patterns, of all files together. */
+#define INCLUDES_MOST 256u
 
 void
 sqt_settings_init(struct sqt_settings *s)
@@ -241,22 +247,91 @@ sqt_settings_line(struct sqt_settings *settings, const char *line, char *error, 
     return -1;
 }
 
-static int settings_file(struct sqt_settings *settings, const char *name, unsigned depth, char *error,
-                         size_t error_size);
+/* ---- a file, and the files that it includes ---- */
 
-/* The patterns behind "include".  What matches none is left out. */
+struct settings_reader {
+    struct sqt_settings *settings;
+    unsigned includes;
+    size_t bytes; /* of all files so far */
+    char *error;
+    size_t error_size;
+};
+
+/* A line of a file that is being read. */
+struct settings_place {
+    const char *file;
+    size_t line;
+    unsigned depth; /* files that include this one */
+};
+
+static int settings_file(struct settings_reader *r, const char *name, const struct settings_place *from);
+
+/* Returns -1.  at: NULL if no line is at fault. */
+__attribute__((format(printf, 3, 4))) static int
+settings_fail(struct settings_reader *r, const struct settings_place *at, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *const why = sqt_vprinted(format, arguments);
+    va_end(arguments);
+    if (at)
+        snprintf(r->error, r->error_size, "%.300s: line %zu: %s", at->file, at->line, why);
+    else
+        snprintf(r->error, r->error_size, "%s", why);
+    free(why);
+    return -1;
+}
+
 static int
-settings_include(struct sqt_settings *settings, char *patterns, unsigned depth, char *error, size_t error_size)
+settings_count(struct settings_reader *r, const struct settings_place *at)
+{
+    if (++r->includes > INCLUDES_MOST)
+        return settings_fail(r, at, "include: expected at most %u files and patterns in all", INCLUDES_MOST);
+    return 0;
+}
+
+static int
+settings_wants(const char *name, const char *pattern)
+{
+    return fnmatch(pattern, name, FNM_PERIOD) == 0;
+}
+
+/* The files of one folder.  Patterns of folders are refused, because they could walk through the whole file system. */
+static int
+settings_matches(struct settings_reader *r, const char *pattern, const struct settings_place *at)
+{
+    const char *const slash = strrchr(pattern, '/');
+    const char *const last = slash ? slash + 1 : pattern;
+    char *const folder = sqt_printed("%.*s", (int)(last - pattern), pattern);
+    struct sqt_listing found;
+    int status = 0;
+    if (strpbrk(folder, "*?[\\"))
+        status = settings_fail(r, at, "include %.300s: expected wildcards only after the last slash", pattern);
+    else if (sqt_listing_read(&found, *folder ? folder : ".", settings_wants, last, INCLUDES_MOST + 1) == 0) {
+        for (size_t i = 0; i < found.count && status == 0; ++i) {
+            char *const name = sqt_printed("%s%s", folder, found.names[i]);
+            status = settings_count(r, at) != 0 ? -1 : settings_file(r, name, at);
+            free(name);
+        }
+        sqt_listing_free(&found);
+    } else if (errno != ENOENT && errno != ENOTDIR)
+        status = settings_fail(r, at, "include %.300s: %s", pattern, strerror(errno));
+    free(folder);
+    return status;
+}
+
+/* The names and patterns after "include".  Those without a file are left out. */
+static int
+settings_include(struct settings_reader *r, char *patterns, const struct settings_place *at)
 {
     int status = 0;
     char *rest = patterns;
     for (char *pattern; status == 0 && (pattern = strtok_r(rest, " \t\r\n\"", &rest)) && *pattern != '#';) {
-        glob_t found = {.gl_pathc = 0};
-        if (glob(pattern, 0, NULL, &found) == GLOB_NOSPACE)
-            sqt_no_memory();
-        for (size_t i = 0; i < found.gl_pathc && status == 0; ++i)
-            status = settings_file(settings, found.gl_pathv[i], depth + 1, error, error_size);
-        globfree(&found);
+        status = settings_count(r, at);
+        if (status == 0 && strpbrk(pattern, "*?[\\"))
+            status = settings_matches(r, pattern, at);
+        else if (status == 0 && (access(pattern, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)))
+            status = settings_file(r, pattern, at);
     }
     return status;
 }
@@ -272,37 +347,45 @@ settings_included(char *line)
 }
 
 static int
-settings_file(struct sqt_settings *settings, const char *name, unsigned depth, char *error, size_t error_size)
+settings_line(struct settings_reader *r, char *line, const struct settings_place *at)
 {
-    if (depth > INCLUDES_MOST) {
-        snprintf(error, error_size, "%.400s: files include each other more than %u deep", name, INCLUDES_MOST);
-        return -1;
-    }
-    FILE *const file = sqt_fopen(name, "r");
-    if (!file) {
-        snprintf(error, error_size, "%.400s: %s", name, strerror(errno));
-        return -1;
-    }
-    char *line = NULL, wrong[512] = "";
-    size_t room = 0, number = 0;
+    char why[512];
+    char *const patterns = settings_included(line);
+    if (patterns)
+        return settings_include(r, patterns, at);
+    return sqt_settings_line(r->settings, line, why, sizeof(why)) == 0 ? 0 : settings_fail(r, at, "%s", why);
+}
+
+/* from: the line that includes the file; NULL: none does. */
+static int
+settings_file(struct settings_reader *r, const char *name, const struct settings_place *from)
+{
+    struct settings_place at = {.file = name, .depth = from ? from->depth + 1 : 0};
+    char why[512];
+    if (at.depth > DEPTH_MOST)
+        return settings_fail(r, from, "include %.300s: files include each other more than %u deep", name, DEPTH_MOST);
+    char *const text = sqt_conf_text(name, why, sizeof(why));
+    if (!text)
+        return settings_fail(r, from, "%s%s", from ? "include " : "", why);
     int status = 0;
-    while (status == 0 && sqt_getline(&line, &room, file) >= 0) {
-        char *const patterns = settings_included(line);
-        ++number;
-        status = patterns ? settings_include(settings, patterns, depth, error, error_size)
-                          : sqt_settings_line(settings, line, wrong, sizeof(wrong));
+    r->bytes += strlen(text);
+    if (r->bytes > SQT_CONF_MOST)
+        status = settings_fail(r, from, "include %.300s: expected at most %zu MiB in all files together", name,
+                               SQT_CONF_MOST >> 20);
+    char *rest = text;
+    for (char *line; status == 0 && (line = strsep(&rest, "\n"));) {
+        ++at.line;
+        status = settings_line(r, line, &at);
     }
-    if (*wrong)
-        snprintf(error, error_size, "%.400s: line %zu: %s", name, number, wrong);
-    sqt_freed(line);
-    fclose(file);
+    free(text);
     return status;
 }
 
 int
 sqt_settings_file(struct sqt_settings *settings, const char *name, char *error, size_t error_size)
 {
-    return settings_file(settings, name, 0, error, error_size);
+    struct settings_reader r = {.settings = settings, .error = error, .error_size = error_size};
+    return settings_file(&r, name, NULL);
 }
 
 /* ---- --whatif ---- */

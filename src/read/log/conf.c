@@ -15,8 +15,7 @@
 #include "base/open.h"
 #include "format.h"
 
-/* A larger squid.conf is none, nor are more formats. */
-#define CONF_MOST ((size_t)16 << 20)
+/* A squid.conf does not have more formats. */
 #define FORMATS_MOST 256
 
 struct conf {
@@ -186,8 +185,8 @@ conf_take(struct conf *c, char *text)
 
 /* ---- the file ---- */
 
-static char *
-conf_load(const char *name, char *error, size_t error_size)
+char *
+sqt_conf_text(const char *name, char *error, size_t error_size)
 {
     struct stat st;
     const int fd = sqt_open_regular(AT_FDCWD, name, O_RDONLY, &st);
@@ -196,17 +195,23 @@ conf_load(const char *name, char *error, size_t error_size)
         return NULL;
     }
     const size_t size = st.st_size > 0 ? (size_t)st.st_size : 0;
-    if (size > CONF_MOST) {
-        snprintf(error, error_size, "%.400s: it is larger than %zu MiB, so it is no squid.conf", name, CONF_MOST >> 20);
+    if (size > SQT_CONF_MOST) {
+        snprintf(error, error_size, "%.400s: it is larger than %zu MiB, so it is no squid.conf", name,
+                 SQT_CONF_MOST >> 20);
         close(fd);
         return NULL;
     }
     char *const text = sqt_zeroed(size + 1, 1);
-    ssize_t n;
+    ssize_t n = 0;
     for (size_t got = 0; got < size && (n = read(fd, text + got, size - got)) > 0;)
         got += (size_t)n;
+    const int failed = n < 0 ? errno : 0;
     close(fd);
-    return text;
+    if (!failed)
+        return text;
+    snprintf(error, error_size, "%.400s: cannot be read: %s", name, strerror(failed));
+    free(text);
+    return NULL;
 }
 
 static void
@@ -233,7 +238,7 @@ sqt_log_conf_read(struct sqt_log_conf *found, const char *name, const char *log,
 {
     struct conf c = {.log = log};
     memset(found, 0, sizeof(*found));
-    char *const text = conf_load(name, error, error_size);
+    char *const text = sqt_conf_text(name, error, error_size);
     if (!text)
         return -1;
     conf_take(&c, text);

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * conf.h - the logformat of a log, from the squid.conf of the Squid that wrote it.
+ * conf.h - the text of a squid.conf, which somebody else may own, and the logformat of a log in it.
  */
 #ifndef SQT_LOG_CONF_H
 #define SQT_LOG_CONF_H
 
 #include <stddef.h>
+
+/* A larger squid.conf is refused. */
+#define SQT_CONF_MOST ((size_t)16 << 20)
+
+/* Reads a squid.conf, which must be a regular file of at most SQT_CONF_MOST bytes.  Returns its text, which the caller
+ * frees and which ends at the first byte 0; or NULL with a line in error, which starts with the file's name. */
+char *sqt_conf_text(const char *name, char *error, size_t error_size);
 
 struct sqt_log_conf {
     char *name;   /* of the format */
