@@ -60,7 +60,7 @@ struct sqt_run {
     uint64_t next;  /* number of the record behind them; also where the reader made them */
     struct sqt_line line;
     int unsure;  /* these records are from around a step of the clock: no duration that touches them is known */
-    int overdue; /* a process is not opened yet that has earlier records: too many are open at a time */
+    int overdue; /* others have earlier records, but are not opened or read on yet: too many are open at a time */
     /* Of a log there are no records, but requests, each with its own origin; else NULL.  origin is that of the first. */
     struct sqt_logged *logged;
     size_t logged_count;

@@ -71,6 +71,15 @@ sqt_input_refresh(struct sqt_input *input)
     input->size = UINT64_MAX;
 }
 
+void
+sqt_input_rest(struct sqt_input *input)
+{
+    free(input->window);
+    input->window = NULL;
+    input->room = 0;
+    sqt_input_refresh(input);
+}
+
 /* Makes room for size bytes, keeping those that are there. */
 static void
 input_grow(struct sqt_input *input, size_t size)

@@ -41,6 +41,9 @@ int sqt_input_has_hole(const struct sqt_input *input, uint64_t offset, uint64_t 
 /* Whether the file may be another one than what was read of it: it was written to since, or a moment ago. */
 int sqt_input_changed(const struct sqt_input *input);
 
+/* The same as sqt_input_refresh(), and gives the window back. */
+void sqt_input_rest(struct sqt_input *input);
+
 /* Forgets what was read, so that a file that grew or changed is seen as it is now. */
 void sqt_input_refresh(struct sqt_input *input);
 

@@ -39,15 +39,20 @@ sqt_stream_free_index(const struct sqt_stream *s)
 {
     if (!s->followed)
         return s->opened;
-    for (unsigned index = 0;; ++index) {
-        int taken = 0;
-        for (size_t i = 0; i < s->open_count; ++i)
-            taken |= s->open[i]->public.index == index;
-        for (unsigned i = 0; i < SQT_FOLLOW_ENDED; ++i)
-            taken |= s->ended[i] && s->ended[i]->public.index == index;
-        if (!taken)
-            return index;
-    }
+    /* Among one more than there are origins, one is free. */
+    const size_t most = s->open_count + SQT_FOLLOW_ENDED + 1;
+    uint8_t *const taken = sqt_zeroed(most, 1);
+    for (size_t i = 0; i < s->open_count; ++i)
+        if (s->open[i]->public.index < most)
+            taken[s->open[i]->public.index] = 1;
+    for (unsigned i = 0; i < SQT_FOLLOW_ENDED; ++i)
+        if (s->ended[i] && s->ended[i]->public.index < most)
+            taken[s->ended[i]->public.index] = 1;
+    unsigned index = 0;
+    while (taken[index])
+        ++index;
+    free(taken);
+    return index;
 }
 
 static void
@@ -103,6 +108,26 @@ sqt_stream_settle(struct sqt_stream *s, struct sqt_origin_reader *o)
         s->following.ended(s->following.context, &o->public);
     follow_keep(s, o);
     return 0;
+}
+
+int
+sqt_stream_load(struct sqt_stream *s, struct sqt_origin_reader *o)
+{
+    o->waits = s->followed && sqt_origin_reader_is_empty(o) && s->sources.kept - o->kept >= SQT_FOLLOW_KEPT_MOST;
+    if (!o->waits)
+        return sqt_origin_reader_load(o);
+    sqt_origin_reader_save(o);
+    s->waits = 1;
+    return -1;
+}
+
+void
+sqt_stream_load_waiting(struct sqt_stream *s)
+{
+    s->waits = 0;
+    for (size_t i = 0; i < s->open_count && !s->waits; ++i)
+        if (s->open[i]->waits && sqt_stream_load(s, s->open[i]) > 0)
+            s->open[i]->taken_at = s->looked_now;
 }
 
 int
@@ -188,7 +213,7 @@ sqt_stream_wait(struct sqt_stream *s, int milliseconds)
     for (size_t i = 0; i < s->open_count; ++i) {
         struct sqt_origin_reader *const o = s->open[i];
         sqt_origin_reader_look(o);
-        if (!o->left && o != s->current && sqt_origin_reader_load(o))
+        if (!o->left && o != s->current && sqt_stream_load(s, o) > 0)
             o->taken_at = now;
     }
 }

@@ -193,8 +193,7 @@ look_for_what_is_between(struct sqt_origin_reader *o, uint64_t first)
         return 0;
     ++o->rescans;
     o->gap_seen = o->next;
-    sqt_segment_leave(&o->segment);
-    o->segment_open = 0;
+    sqt_origin_reader_leave(o);
     o->parts[--o->part_next]->resume = o->segment.frame_at;
     sqt_sources_rescan(o->sources);
     return 1;
@@ -304,6 +303,7 @@ open_part(struct sqt_origin_reader *o)
         if (part->resume)
             o->segment.at = part->resume;
         o->segment_open = 1;
+        ++o->sources->segments_open;
         return 1;
     }
     return 0;
@@ -316,8 +316,7 @@ close_part(struct sqt_origin_reader *o)
     sqt_segment_report_cut(&o->segment);
     if (o->segment.cut)
         o->damaged = 1;
-    sqt_segment_leave(&o->segment);
-    o->segment_open = 0;
+    sqt_origin_reader_leave(o);
 }
 
 /* Passes over what is before the window, but for texts. */
@@ -373,7 +372,9 @@ read_segment(struct sqt_origin_reader *o, int *progress)
         }
     }
     /* A file that is still being written has more, or something else, here the next time. */
-    if (o->segment_open)
+    if (o->segment_open && o->followed)
+        sqt_input_rest(&o->segment.input);
+    else if (o->segment_open)
         sqt_input_refresh(&o->segment.input);
     return 0;
 }
@@ -669,25 +670,68 @@ sqt_origin_reader_look(struct sqt_origin_reader *o)
         o->writer_gone = !o->named_by || (access(o->named_by, F_OK) != 0 && errno == ENOENT);
 }
 
+/* Room for a whole block. */
+static void
+origin_make_room(struct sqt_origin_reader *o)
+{
+    if (o->room == SQT_BLOCK_RECORDS)
+        return;
+    free(o->buffer);
+    o->buffer = o->unpacker->spare ? o->unpacker->spare : sqt_allocated(SQT_BLOCK_RECORDS * sizeof(*o->buffer));
+    o->unpacker->spare = NULL;
+    o->room = SQT_BLOCK_RECORDS;
+}
+
+void
+sqt_origin_reader_save(struct sqt_origin_reader *o)
+{
+    const int empty = o->count == o->skip;
+    if (empty)
+        sqt_origin_reader_drop_buffer(o);
+    else if (o->count < o->room / 2) {
+        o->buffer = sqt_resized(o->buffer, o->count * sizeof(*o->buffer));
+        o->room = o->count;
+    }
+    /* Of a segment that the crew reads, all is the crew's. */
+    const int ours = o->segment_open && !o->ahead.begun && !o->segment.peeked;
+    if (ours && empty)
+        sqt_input_rest(&o->segment.input);
+    if (ours && !o->segment.input.room && o->sources->segments_open > SQT_SEGMENTS_OPEN) {
+        o->parts[--o->part_next]->resume = o->segment.at;
+        sqt_origin_reader_leave(o);
+    }
+    const size_t kept = o->room * sizeof(*o->buffer) + (ours ? o->segment.input.room : 0);
+    o->sources->kept += kept - o->kept;
+    o->kept = kept;
+}
+
+/* Has records to hand out, if there are more. */
+static int
+origin_read_on(struct sqt_origin_reader *o)
+{
+    if (o->finished > 1)
+        return 0;
+    origin_make_room(o);
+    if (origin_fill(o))
+        return 1;
+    if (o->followed && !o->ended && !o->finished)
+        return 0;
+    o->finished = 1;
+    if (origin_finish(o))
+        return 1;
+    o->finished = 2;
+    return 0;
+}
+
 int
 sqt_origin_reader_load(struct sqt_origin_reader *o)
 {
-    if (!o->buffer) {
-        o->buffer = o->unpacker->spare ? o->unpacker->spare : sqt_allocated(SQT_BLOCK_RECORDS * sizeof(*o->buffer));
-        o->unpacker->spare = NULL;
-    }
     if (!o->lost_pending && o->count == o->skip) {
-        if (o->finished > 1)
+        const int more = origin_read_on(o);
+        if (o->followed)
+            sqt_origin_reader_save(o);
+        if (!more)
             return 0;
-        if (!origin_fill(o)) {
-            if (o->followed && !o->ended && !o->finished)
-                return 0;
-            o->finished = 1;
-            if (!origin_finish(o)) {
-                o->finished = 2;
-                return 0;
-            }
-        }
     }
     origin_hand_out(o);
     return 1;

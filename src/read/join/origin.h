@@ -86,9 +86,12 @@ struct sqt_origin_reader {
     int told_suspect, told_table, told_open, told_gone, told_refused, told_ring, told_hosts; /* said once */
     unsigned rescans; /* how often the directory was looked at again for what is between */
     int finished;     /* only what the reader adds is left */
+    int waits;        /* it may have more, and is not read on while others take all room; of one that is followed */
 
     /* what it holds */
     struct sqt_record *buffer;
+    size_t room; /* records: SQT_BLOCK_RECORDS, or less if it is followed and they are there */
+    size_t kept; /* its part of the sources' */
     struct sqt_record lost; /* made by the reader, comes before the buffer */
     int lost_pending;
     struct sqt_line lost_line;
@@ -160,6 +163,23 @@ int sqt_part_read(const struct sqt_part_frame *frame, void *to, size_t size);
 
 /* Makes the next records current: 1, or 0 when there are no more. */
 int sqt_origin_reader_load(struct sqt_origin_reader *reader);
+
+/* Of a stream that is followed there may be thousands, and each has a block, a window and a descriptor while it reads.  Gives
+ * up what the records that it has do not need. */
+void sqt_origin_reader_save(struct sqt_origin_reader *reader);
+
+/* Whether it has no records, so that the next load reads some. */
+static inline int
+sqt_origin_reader_is_empty(const struct sqt_origin_reader *reader)
+{
+    return !reader->left && !reader->lost_pending && reader->count == reader->skip;
+}
+
+/* Gives the buffer back. */
+void sqt_origin_reader_drop_buffer(struct sqt_origin_reader *reader);
+
+/* Leaves the open segment. */
+void sqt_origin_reader_leave(struct sqt_origin_reader *reader);
 
 /* Looks how far the writer is now, and whether it has ended; of an origin that is followed. */
 void sqt_origin_reader_look(struct sqt_origin_reader *reader);

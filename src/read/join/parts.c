@@ -49,8 +49,11 @@ sqt_origin_reader_add(struct sqt_origin_reader *o, struct sqt_part *part)
 void
 sqt_origin_reader_drop_parts(struct sqt_origin_reader *o, size_t count)
 {
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; i < count; ++i) {
+        if (o->segment.name == o->parts[i]->name)
+            o->segment.name = NULL; /* messages name where it was read last */
         sqt_part_free(o->parts[i]);
+    }
     memmove(o->parts, o->parts + count, (o->part_count - count) * sizeof(struct sqt_part *));
     o->part_count -= count;
     o->part_next = o->part_next > count ? o->part_next - count : 0;
@@ -73,19 +76,36 @@ sqt_origin_reader_sort(struct sqt_origin_reader *o)
 }
 
 void
-sqt_origin_reader_rewind(struct sqt_origin_reader *o)
+sqt_origin_reader_leave(struct sqt_origin_reader *o)
 {
-    sqt_ahead_drop(o);
-    if (o->segment_open)
-        sqt_segment_leave(&o->segment);
+    if (!o->segment_open)
+        return;
+    sqt_segment_leave(&o->segment);
     o->segment_open = 0;
-    for (size_t i = 0; i < o->part_next; ++i)
-        o->parts[i]->resume = 0;
-    if (o->unpacker && !o->unpacker->spare)
+    --o->sources->segments_open;
+}
+
+void
+sqt_origin_reader_drop_buffer(struct sqt_origin_reader *o)
+{
+    if (o->unpacker && !o->unpacker->spare && o->room == SQT_BLOCK_RECORDS)
         o->unpacker->spare = o->buffer;
     else
         free(o->buffer);
     o->buffer = NULL;
+    o->room = 0;
+}
+
+void
+sqt_origin_reader_rewind(struct sqt_origin_reader *o)
+{
+    sqt_ahead_drop(o);
+    sqt_origin_reader_leave(o);
+    for (size_t i = 0; i < o->part_next; ++i)
+        o->parts[i]->resume = 0;
+    sqt_origin_reader_drop_buffer(o);
+    o->sources->kept -= o->kept;
+    o->kept = 0;
     o->part_next = o->resumed.part;
     o->damaged = o->finished = o->lost_pending = o->totals_valid = 0;
     o->told_suspect = o->told_table = o->told_open = o->told_gone = o->told_refused = o->told_hosts = o->told_ring = 0;

@@ -12,6 +12,8 @@
 #define SQT_ORIGINS_MOST 2048u
 /* Rings that are open at a time.  Each takes a descriptor, of which a process has 1,024 as a rule. */
 #define SQT_RINGS_MOST 512u
+/* Segments of followed origins that stay open although there is nothing more to read in them now. */
+#define SQT_SEGMENTS_OPEN 48u
 /* Bytes of the definitions of all origins. */
 #define SQT_DEFINITION_BYTES (24u << 20)
 
@@ -43,6 +45,8 @@ struct sqt_source_list {
     struct sqt_ahead *ahead;
     size_t definition_bytes; /* left */
     size_t segment_count;
+    size_t segments_open; /* by origins: each takes a descriptor */
+    size_t kept;          /* bytes of records and windows that followed origins have */
     int told_segments, told_origins, told_rings, told_names; /* that there are too many; said once */
     struct sqt_origin_reader **origins;
     size_t origin_count, origin_room;

@@ -10,9 +10,11 @@
 #include "beside.h"
 #include "sources.h"
 
-/* Origins that are open at a time: each has a block of 2 MiB.  Of a stream that is followed, living processes do not count:
- * none of them would ever make room for another. */
+/* Origins that are open at a time: each has a block of 2 MiB and a window of 256 KiB.  Of a stream that is followed, living
+ * processes do not count: none of them would ever make room for another.  There it is bytes that are bounded: of blocks whose
+ * records wait to be handed out, and of windows. */
 #define SQT_OPEN_MOST 48
+#define SQT_FOLLOW_KEPT_MOST ((size_t)SQT_OPEN_MOST * ((2u << 20) + (256u << 10)))
 
 struct sqt_stream {
     struct sqt_diagnostics diagnostics;
@@ -30,6 +32,7 @@ struct sqt_stream {
     uint64_t wall_ns;                  /* the time of day then */
     unsigned opened;
     int told_open; /* that too many are open at a time; said once */
+    int waits;     /* some of the open ones are not read on while others take all room */
 
     struct sqt_log *log;       /* an access.log, in place of all sources or beside them; NULL: there is none */
     struct sqt_beside *beside; /* it is beside them; owns it */
@@ -70,7 +73,13 @@ int sqt_stream_is_final(const struct sqt_stream *stream, const struct sqt_origin
 /* Tells of an origin that has no more records, if it has ended. */
 void sqt_stream_tell_final(const struct sqt_stream *stream, const struct sqt_origin_reader *reader);
 
-/* follow.c: whether records of that time, of that origin, may be handed out. */
+/* follow.c: reads on in an open origin that has nothing left, unless others take all room: 1 if it has records now, 0 if
+ * there are none, -1 if it waits for room. */
+int sqt_stream_load(struct sqt_stream *stream, struct sqt_origin_reader *reader);
+/* The same for those that waited. */
+void sqt_stream_load_waiting(struct sqt_stream *stream);
+
+/* Whether records of that time, of that origin, may be handed out. */
 int sqt_stream_lets(const struct sqt_stream *stream, const struct sqt_origin_reader *reader);
 
 /* Takes an origin out that has nothing more, now or for ever.  Returns whether it stays among the open ones. */

@@ -137,6 +137,8 @@ sqt_stream_extent(const struct sqt_stream *s, struct sqt_extent *extent)
 static int
 stream_is_full(const struct sqt_stream *s)
 {
+    if (s->followed && s->sources.kept >= SQT_FOLLOW_KEPT_MOST)
+        return 1;
     if (s->open_count < SQT_OPEN_MOST || !s->followed)
         return s->open_count >= SQT_OPEN_MOST;
     for (size_t i = 0; i < s->open_count; ++i)
@@ -195,11 +197,10 @@ stream_advance(struct sqt_stream *s)
         o->key = sqt_line_ns(&o->out_line, o->records->time);
         return;
     }
-    if (sqt_origin_reader_load(o)) {
+    const int loaded = sqt_stream_load(s, o);
+    if (loaded > 0)
         o->taken_at = s->looked_now;
-        return;
-    }
-    if (sqt_stream_settle(s, o))
+    if (loaded || sqt_stream_settle(s, o))
         return;
     o->public.over = 1;
     for (size_t i = 0; i < s->open_count; ++i)
@@ -215,7 +216,7 @@ stream_drop_ended(struct sqt_stream *s)
         struct sqt_origin_reader *const o = s->open[i];
         if (o->left || !(o->ended || o->finished))
             continue;
-        if (!sqt_origin_reader_load(o) && !sqt_stream_settle(s, o))
+        if (!sqt_stream_load(s, o) && !sqt_stream_settle(s, o))
             s->open[i--] = s->open[--s->open_count];
     }
 }
@@ -254,6 +255,8 @@ sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
     if (sqt_stream_is_log(s))
         return sqt_stream_next_logged(s, run);
     stream_advance(s);
+    if (s->waits)
+        sqt_stream_load_waiting(s);
     stream_open_due(s);
     if (s->followed)
         stream_drop_ended(s);
@@ -272,7 +275,7 @@ sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
         limit = s->limit;
 
     const size_t n = limit == INT64_MAX ? first->left : run_length(first, limit);
-    run->overdue = stream_is_overdue(s, first->key);
+    run->overdue = s->waits || stream_is_overdue(s, first->key);
     run->origin = &first->public;
     run->records = first->records;
     run->count = n;
