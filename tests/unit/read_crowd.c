@@ -218,11 +218,57 @@ full_blocks_of_many_take_no_more_memory_than_those_of_some(void **state)
     assert_true(!MEASURED || cost.mebibytes < 160);
 }
 
+/* ---- gaps ---- */
+
+#define GAPPED 100 /* which is 6,400 looks at 100 files for gaps, if each has its own */
+#define GAPS 64
+
+static void
+crowd_write_gaps(uint32_t number)
+{
+    const struct sqt_identity who = crowd_identity(number);
+    struct make_bytes bytes = {NULL, 0, 0};
+    make_header(&bytes, &who, 0);
+    make_text(&bytes, NULL);
+    for (uint64_t first = 0; first <= 2 * GAPS; first += 2)
+        make_block(&bytes, &who, first, records, 1, 0);
+    crowd_write(number, &bytes);
+    make_free(&bytes);
+}
+
+static void
+crowd_read_gaps(struct crowd_cost *cost)
+{
+    const char *const path = read_path("");
+    struct sqt_stream *stream = sqt_stream_open(&path, 1, crowd_hear, NULL);
+    if (!stream)
+        _exit(2);
+    crowd_take(stream, &cost->records, cost);
+    sqt_stream_close(stream);
+    stream = crowd_follow();
+    crowd_take(stream, &cost->again, cost);
+    sqt_stream_close(stream);
+}
+
+static void
+gaps_of_many_are_looked_for_a_number_of_times(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < GAPPED; ++i)
+        crowd_write_gaps(i);
+    const struct crowd_cost cost = crowd_measure(crowd_read_gaps);
+    assert_int_equal(cost.records, GAPPED * (2 * GAPS + 1));
+    assert_int_equal(cost.again, cost.records);
+    assert_int_equal(cost.gaps, 2 * GAPPED * GAPS);
+    assert_true(!MEASURED || cost.seconds < 4);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(full_blocks_of_many_take_no_more_memory_than_those_of_some, crowd_begin, crowd_end),
+        cmocka_unit_test_setup_teardown(gaps_of_many_are_looked_for_a_number_of_times, crowd_begin, crowd_end),
     };
     alarm(200);
     return cmocka_run_group_tests_name("read: crowd", tests, NULL, NULL);

@@ -87,7 +87,7 @@ look_at_file(struct sqt_source_list *l, const char *name)
     const int fd = sqt_open_regular(AT_FDCWD, name, O_RDONLY, NULL);
     if (fd < 0)
         return errno != ENOENT;
-    sqt_input_init(&input, fd, 1, UINT64_MAX);
+    sqt_input_init(&input, fd, 1, 4096);
     const uint8_t *const bytes = sqt_input_at(&input, 0, 4096, &got);
     int done = 0;
     if (bytes && got >= sizeof(struct sqt_segment_header) && sqt_guess_is_segment(bytes, got)) {
@@ -121,8 +121,8 @@ look_through(struct sqt_source_list *l, const char *path, const char *suffix, st
 }
 
 /* A directory that changed within the last second may change again without another time. */
-static int
-look_changed(struct sqt_source_list *l)
+int
+sqt_sources_changed(struct sqt_source_list *l)
 {
     struct timespec now;
     int changed = l->look_again;
@@ -160,6 +160,6 @@ look_all(struct sqt_source_list *l)
 void
 sqt_sources_look(struct sqt_source_list *l)
 {
-    if (look_changed(l))
+    if (sqt_sources_changed(l))
         look_all(l);
 }

@@ -20,9 +20,6 @@
 #include "recorder.h"
 #include "sources.h"
 
-/* Gaps in the numbers for which the directory of a living writer is looked at again. */
-#define RESCANS_MOST 64
-
 /* ---- records that the reader makes ---- */
 
 /* Speaks of `count` records lost before `until`, the time of the next record. */
@@ -183,19 +180,20 @@ tell_two_hosts(struct sqt_origin_reader *o)
     o->told_hosts = o->dictionary.two_hosts;
 }
 
-/* A gap in the numbers may be a segment that was made while the directory was listed, and missed.  Returns 1 if the
- * directory was looked at again: the segment that is being read is then behind what may be new. */
+/* A gap in the numbers may be a segment that was made while the directory was listed, and missed.  Returns 1 if there are new
+ * ones: the segment that is being read is then behind what may be one of its own. */
 static int
 look_for_what_is_between(struct sqt_origin_reader *o, uint64_t first)
 {
     const int live = sqt_ring_is_open(&o->ring) || o->pointer;
-    if (!live || first <= o->next || o->damaged || o->gap_seen == o->next || o->rescans == RESCANS_MOST)
+    if (!live || first <= o->next || o->damaged || o->gap_seen == o->next)
         return 0;
-    ++o->rescans;
     o->gap_seen = o->next;
+    if (!sqt_sources_rescan(o->sources))
+        return 0;
     sqt_origin_reader_leave(o);
     o->parts[--o->part_next]->resume = o->segment.frame_at;
-    sqt_sources_rescan(o->sources);
+    o->unsorted = 1;
     return 1;
 }
 
@@ -663,7 +661,6 @@ sqt_origin_reader_look(struct sqt_origin_reader *o)
         origin_tell_ring(o);
         o->ended = 1;
     }
-    o->rescans = 0;
     if (o->ended || o->writer_gone)
         o->ended = 1; /* seen at the last look, so this head is the last one */
     else

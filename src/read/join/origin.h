@@ -84,7 +84,6 @@ struct sqt_origin_reader {
     struct sqt_totals totals; /* of the last END */
     int totals_valid;         /* no block came after it */
     int told_suspect, told_table, told_open, told_gone, told_refused, told_ring, told_hosts; /* said once */
-    unsigned rescans; /* how often the directory was looked at again for what is between */
     int finished;     /* only what the reader adds is left */
     int waits;        /* it may have more, and is not read on while others take all room; of one that is followed */
 

@@ -111,6 +111,7 @@ sqt_sources_list(struct sqt_source_list *l, const char *path, const char *suffix
 {
     if (sqt_listing_read(names, path, sqt_listing_ends, suffix, SQT_LISTING_MOST) != 0)
         return -1;
+    l->listed += names->count;
     if (names->left_out && !l->told_names++)
         sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: more than %zu files *%s; the last %zu of them are left out",
                      path, SQT_LISTING_MOST, suffix, names->left_out);
@@ -127,6 +128,9 @@ sqt_sources_add_segment(struct sqt_source_list *l, int fd, int keep_fd, const ch
     struct stat st;
     const enum sqt_header_state state = sqt_segment_header_check(bytes, got, name, begin, l->diagnostics, &header);
     if (state == SQT_HEADER_REFUSED)
+        return 0;
+    /* It is known, or nobody's: to find whose it is, all of it may have to be read. */
+    if (state == SQT_HEADER_DAMAGED && l->rescanning)
         return 0;
     if (state == SQT_HEADER_DAMAGED)
         sqt_header_mend(&header, fd, begin, end);

@@ -109,7 +109,6 @@ sqt_origin_reader_rewind(struct sqt_origin_reader *o)
     o->part_next = o->resumed.part;
     o->damaged = o->finished = o->lost_pending = o->totals_valid = 0;
     o->told_suspect = o->told_table = o->told_open = o->told_gone = o->told_refused = o->told_hosts = o->told_ring = 0;
-    o->rescans = 0;
     o->started = o->resumed.next != 0;
     o->next = o->resumed.next;
     o->last_ticks = o->resumed.last_ticks;

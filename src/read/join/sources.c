@@ -107,7 +107,7 @@ add_file(struct sqt_source_list *l, int fd, const char *name, enum where where)
     struct sqt_input input;
     char what[128];
     size_t got, added = 0;
-    sqt_input_init(&input, fd, 0, UINT64_MAX);
+    sqt_input_init(&input, fd, 0, where == AGAIN ? 4096 : UINT64_MAX);
     const uint8_t *const bytes = sqt_input_at(&input, 0, 4096, &got);
 
     if (input.error)
@@ -177,14 +177,20 @@ size_t
 sqt_sources_rescan(struct sqt_source_list *l)
 {
     size_t seen = 0, added = 0;
-    const size_t before = l->segment_count;
+    const size_t before = l->segment_count, listed = l->listed;
+    if (l->rescanned >= (l->followed ? SQT_RESCANNED_FOLLOW_MOST : SQT_RESCANNED_MOST) || !sqt_sources_changed(l))
+        return 0;
     if (l->followed) {
         l->look_again = 1;
         sqt_sources_look(l);
-        return l->segment_count > before ? l->segment_count - before : 0;
+        added = l->segment_count > before ? l->segment_count - before : 0;
+    } else {
+        l->rescanning = 1;
+        for (size_t i = 0; i < l->directory_count; ++i)
+            added += add_directory_files(l, l->directories[i], ".sqt", AGAIN, &seen);
+        l->rescanning = 0;
     }
-    for (size_t i = 0; i < l->directory_count; ++i)
-        added += add_directory_files(l, l->directories[i], ".sqt", AGAIN, &seen);
+    l->rescanned += (l->listed - listed + SQT_RESCANNED_LEAST) / (added ? SQT_RESCANNED_FRUITFUL : 1);
     return added;
 }
 

@@ -14,6 +14,14 @@
 #define SQT_RINGS_MOST 512u
 /* Segments of followed origins that stay open although there is nothing more to read in them now. */
 #define SQT_SEGMENTS_OPEN 48u
+/* Names that are looked through again for segments that are missing: in a reading, and between two looks at directories that
+ * are followed. */
+#define SQT_RESCANNED_MOST 65536u
+#define SQT_RESCANNED_FOLLOW_MOST 4096u
+/* A look takes as long as so many names, however few there are. */
+#define SQT_RESCANNED_LEAST 16u
+/* A look that finds something counts as a part of that: who makes files for it has to make one for each. */
+#define SQT_RESCANNED_FRUITFUL 8u
 /* Bytes of the definitions of all origins. */
 #define SQT_DEFINITION_BYTES (24u << 20)
 
@@ -57,6 +65,9 @@ struct sqt_source_list {
     char **directories;
     size_t directory_count;
     struct sqt_seen seen;
+    int rescanning;
+    size_t rescanned; /* names that were looked through again for what is missing */
+    size_t listed;    /* names of all listings so far */
     int followed;   /* new origins are, too */
     int look_again; /* a file was not ready yet, or a directory has changed just now */
     int *spools;
@@ -69,10 +80,14 @@ void sqt_sources_add(struct sqt_source_list *sources, const char *path);
 /* Call when all paths were added. */
 void sqt_sources_complete(struct sqt_source_list *sources);
 
-/* Looks into the directories again for segments that are new.  Returns how many there were. */
+/* Looks into the directories again for segments that are new, if the directories have changed and there were not too many such
+ * looks.  Returns how many segments there were. */
 size_t sqt_sources_rescan(struct sqt_source_list *sources);
 
 /* ---- following ---- */
+
+/* Whether a directory has changed since this was asked last, or a file was not ready then. */
+int sqt_sources_changed(struct sqt_source_list *sources);
 
 /* Looks for rings and segments that are new, and adds them; as quick as a stat() for each directory if nothing is. */
 void sqt_sources_look(struct sqt_source_list *sources);
