@@ -263,12 +263,43 @@ gaps_of_many_are_looked_for_a_number_of_times(void **state)
     assert_true(!MEASURED || cost.seconds < 4);
 }
 
+/* ---- boots ---- */
+
+#define BOOTS 60
+
+static void
+crowd_read_boots(struct crowd_cost *cost)
+{
+    struct sqt_stream *const stream = crowd_follow();
+    for (unsigned i = 0; i < 10 && cost->records < BOOTS; ++i) {
+        crowd_take(stream, &cost->records, cost);
+        sqt_stream_wait(stream, 0);
+    }
+    cost->boots = (unsigned)stream->sources.boot_count;
+    sqt_stream_close(stream);
+}
+
+static void
+boots_are_forgotten_with_the_last_of_their_processes(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < BOOTS; ++i) {
+        struct sqt_identity who = crowd_identity(i);
+        memcpy(who.boot_id, &i, sizeof(i));
+        make_segment_file(crowd_path(i, ".sqt"), &who, 0, 0, records, 1, NULL, 0);
+    }
+    const struct crowd_cost cost = crowd_measure(crowd_read_boots);
+    assert_int_equal(cost.records, BOOTS);
+    assert_int_equal(cost.boots, SQT_FOLLOW_ENDED);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(full_blocks_of_many_take_no_more_memory_than_those_of_some, crowd_begin, crowd_end),
         cmocka_unit_test_setup_teardown(gaps_of_many_are_looked_for_a_number_of_times, crowd_begin, crowd_end),
+        cmocka_unit_test_setup_teardown(boots_are_forgotten_with_the_last_of_their_processes, crowd_begin, crowd_end),
     };
     alarm(200);
     return cmocka_run_group_tests_name("read: crowd", tests, NULL, NULL);

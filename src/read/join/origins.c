@@ -27,6 +27,18 @@ boot_offset(struct sqt_source_list *l, const struct sqt_identity *who)
     return offset;
 }
 
+/* Forgets a boot that no origin is of any more. */
+static void
+boot_forget(struct sqt_source_list *l, const uint8_t *id)
+{
+    for (size_t i = 0; i < l->origin_count; ++i)
+        if (memcmp(l->origins[i]->public.identity.boot_id, id, sizeof(l->boots->id)) == 0)
+            return;
+    for (size_t i = 0; i < l->boot_count; ++i)
+        if (memcmp(l->boots[i].id, id, sizeof(l->boots->id)) == 0)
+            l->boots[i--] = l->boots[--l->boot_count];
+}
+
 struct sqt_origin_reader *
 sqt_sources_find(const struct sqt_source_list *l, const uint8_t *ring_id)
 {
@@ -39,11 +51,13 @@ sqt_sources_find(const struct sqt_source_list *l, const uint8_t *ring_id)
 static void
 set_identity(struct sqt_source_list *l, struct sqt_origin_reader *o, const struct sqt_identity *who, int damaged)
 {
+    const struct sqt_identity before = o->public.identity;
     o->public.identity = *who;
     memcpy(o->public.shown_ring, who->ring_id, sizeof(who->ring_id));
     o->public.identity.squid_version[sizeof(who->squid_version) - 1] = '\0';
     o->public.identity.service[sizeof(who->service) - 1] = '\0';
     o->identity_damaged = damaged;
+    boot_forget(l, before.boot_id);
     o->offset_ns = boot_offset(l, who);
 }
 
@@ -205,6 +219,7 @@ sqt_sources_forget(struct sqt_source_list *l, struct sqt_origin_reader *reader)
             memmove(&l->origins[i], &l->origins[i + 1], (l->origin_count - i - 1) * sizeof(struct sqt_origin_reader *));
             --l->origin_count;
             sqt_sources_forget_segments(l, reader->part_count);
+            boot_forget(l, reader->public.identity.boot_id);
             sqt_origin_reader_free(reader);
             return;
         }
