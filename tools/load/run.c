@@ -34,22 +34,6 @@ struct run {
     uint64_t seen;        /* sent when progress was told last */
 };
 
-ssize_t
-load_line(FILE *from, char *line, int *too_long)
-{
-    int byte;
-    size_t length = 0;
-    while ((byte = getc_unlocked(from)) != EOF && byte != '\n') {
-        if (length == LOAD_LINE_MOST) {
-            *too_long = 1;
-            return -1;
-        }
-        line[length++] = (char)byte;
-    }
-    line[length] = '\0';
-    return ferror(from) || (byte == EOF && !length) ? -1 : (ssize_t)length;
-}
-
 int64_t
 load_now(void)
 {

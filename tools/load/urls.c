@@ -52,6 +52,22 @@ take_url(struct load *load, struct urls *u, const char *url, char *error, size_t
     return 0;
 }
 
+ssize_t
+load_line(FILE *from, char *line, int *too_long)
+{
+    int byte;
+    size_t length = 0;
+    while ((byte = getc_unlocked(from)) != EOF && byte != '\n') {
+        if (length == LOAD_LINE_MOST) {
+            *too_long = 1;
+            return -1;
+        }
+        line[length++] = (char)byte;
+    }
+    line[length] = '\0';
+    return ferror(from) || (byte == EOF && !length) ? -1 : (ssize_t)length;
+}
+
 static int
 urls_take_file(struct load *load, struct urls *u, const char *name, char *error, size_t error_size)
 {
