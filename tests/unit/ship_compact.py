@@ -10,6 +10,7 @@ import glob
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,8 @@ FEW = "--table=requests,ios,losses"
 PIECES = 8
 FULL = os.environ.get("SQT_FULL")
 OLD = "--least-age=0"
+SECONDS = 10
+LISTED = 65536  # SQT_LISTING_MOST
 CALLS = "openat,pread64,write,fsync,renameat,unlinkat"
 
 
@@ -292,6 +295,66 @@ def forged(scratch, source):
     check(not said and os.listdir(elsewhere) == [], "a symbolic link instead of the stage is refused", said, os.listdir(elsewhere))
 
 
+def forged_footer(names):
+    """A file of one row and no row group, whose metadata says that it was made of those names."""
+    def text(data):
+        size, length = len(data), b""
+        while size > 127:
+            size, length = size >> 7, length + bytes([size & 127 | 128])
+        return b"\x18" + length + bytes([size]) + data
+    footer = b"\x29\x1c\0\x16\x02\x19\x0c\x19\x1c" + text(b"sqtrace.merged") + text(names) + b"\0" + text(b"sqtrace-ship") + b"\x19\x1c\0\0"
+    return b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+
+
+def plant(folder, digit, first, end, part=0, data=b""):
+    """Puts a file of a ring of that digit into the folder, and returns its name."""
+    name = "%s-%012d-%012d-%d.parquet" % (digit * 32, first, end, part)
+    with open(os.path.join(folder, name), "wb") as file:
+        file.write(data)
+    return name
+
+
+def crowd(scratch, source, once, case, put, message, many=1):
+    """Files of others do not keep a run, which has the lock meanwhile, for longer than it takes to read them."""
+    out = shutil.copytree(source, os.path.join(scratch, case))
+    honest, rings = set(files(out)), {one[3] for one in files(out).values()}
+    folder = os.path.dirname(min(path for path, one in files(out).items() if one[0] == "requests"))
+    put(folder)
+    planted = set(files(out)) - honest
+    began = resource.getrusage(resource.RUSAGE_CHILDREN)
+    got = subprocess.run([SHIP, "--compact", "--to=" + out, "--quiet", OLD, "--grace=0"], stderr=subprocess.PIPE, check=False,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)))
+    ended, said = resource.getrusage(resource.RUSAGE_CHILDREN), got.stderr.decode()
+    check(got.returncode == 1, "%s: a run ends within %d s of processor time" % (case, SECONDS),
+          got.returncode, ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime)
+    check(said.count(message) == many and planted <= set(files(out)), "%s: they are reported and stay" % case, said.count(message), said[:300])
+    for path in planted:
+        os.remove(path)
+    apart = differences(once, rows(out))
+    left = [path for path in files(out) if path in honest]
+    check({files(out)[path][3] for path in merged(out)} == rings and not left and not apart, "%s: the files beside them are merged" % case, left[:3], *apart)
+    shutil.rmtree(out)
+
+
+def crowds(scratch, source, once):
+    def empty(folder):
+        for first in range(4000):
+            plant(folder, "f", first, first + 1)
+
+    def notes(folder):
+        names = [plant(folder, "f", first, first + 1, data=forged_footer(b"")) for first in range(1000)]
+        for part in range(100):
+            plant(folder, "f", 0, 1000, 4 * 10 ** 9 + part, forged_footer(b"".join(b"%s " % name.encode() for name in names)))
+            plant(folder, "f", 0, 2000, 4 * 10 ** 9 + part, forged_footer(b"x" * (1 << 20)))
+
+    def apart(folder):
+        for first in range(LISTED):
+            plant(folder, "f", 2 * first, 2 * first + 1)
+    crowd(scratch, source, once, "empty files", empty, "not a file of sqtrace-ship", 3999)  # the last one has no neighbour to be merged with
+    crowd(scratch, source, once, "long notes", notes, "names more files than sqtrace-ship merges into one; they stay", 200)
+    crowd(scratch, source, once, "too many files", apart, "more than %d files; the last " % LISTED)
+
+
 def fails(message, *arguments):
     got = subprocess.run([SHIP, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     said = got.stderr.decode()
@@ -319,6 +382,7 @@ def main():
         source = in_pieces(scratch, os.path.join(scratch, "pieces"))
         compacted(scratch, once)
         chosen(scratch, source)
+        crowds(scratch, source, once)
         for name in engines():
             moments(scratch, source, name)
         if "duckdb" not in engines() or subprocess.run(["strace", "-o", "/dev/null", "true"], check=False).returncode != 0:

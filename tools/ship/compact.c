@@ -16,15 +16,20 @@
 #include "base/digits.h"
 #include "base/memory.h"
 #include "base/open.h"
+#include "read/file/listing.h"
 
 #define SECOND INT64_C(1000000000)
 #define COMPACT_LOCK "compact.lock"
 #define COMPACT_PATH 1024
 
-/* Files of one folder, in the order of their rings and records.  Of those that begin alike, the longest one comes first. */
+/* Files of one folder, in the order of their rings and records.  Of those that begin alike, the longest one comes first.
+ *
+ * Anybody who may write to the folder chooses their names and what is in them, while the lock keeps other hosts' runs out.  So
+ * there are not any number of files, and no step looks at all of them for each of them. */
 struct compact_list {
     struct compact_file *files;
-    size_t count;
+    size_t count, room;
+    size_t left_out; /* that come after those */
 };
 
 int64_t
@@ -56,6 +61,18 @@ compact_order(const void *a, const void *b)
     return one->part > other->part ? -1 : one->part < other->part;
 }
 
+/* Sorts, and lets those go that come after the first SQT_LISTING_MOST. */
+static void
+compact_cut(struct compact_list *list)
+{
+    if (list->count)
+        qsort(list->files, list->count, sizeof(*list->files), compact_order);
+    if (list->count > SQT_LISTING_MOST) {
+        list->left_out += list->count - SQT_LISTING_MOST;
+        list->count = SQT_LISTING_MOST;
+    }
+}
+
 /* Returns 0, or -1 with errno: then nothing is known of the folder. */
 static int
 compact_note_file(struct compact_list *list, int folder, const char *name)
@@ -72,7 +89,12 @@ compact_note_file(struct compact_list *list, int folder, const char *name)
     file.uid = st.st_uid;
     file.gid = st.st_gid;
     file.regular = S_ISREG(st.st_mode);
-    list->files = sqt_resized(list->files, (list->count + 1) * sizeof(*list->files));
+    if (list->count == 2 * SQT_LISTING_MOST)
+        compact_cut(list);
+    if (list->count == list->room) {
+        list->room = list->room ? 2 * list->room : 64;
+        list->files = sqt_resized(list->files, list->room * sizeof(*list->files));
+    }
     list->files[list->count++] = file;
     return 0;
 }
@@ -92,7 +114,7 @@ compact_open(struct compact *c, int parent, const char *name, const char *path)
     return NULL;
 }
 
-/* All files; none if one of them cannot be looked at, because a file that is not known must not be merged over. */
+/* The files; none if one of them cannot be looked at, because a file that is not known must not be merged over. */
 static struct compact_list
 compact_list(struct compact *c, int folder, const char *path)
 {
@@ -116,23 +138,11 @@ compact_list(struct compact *c, int folder, const char *path)
     }
     if (directory)
         closedir(directory);
-    if (list.count)
-        qsort(list.files, list.count, sizeof(*list.files), compact_order);
+    compact_cut(&list);
     return list;
 }
 
 /* ---- removing what was merged ---- */
-
-/* Whether a name stands in a list of names, each ended by a space. */
-static int
-compact_named(const char *names, const char *name)
-{
-    const size_t size = strlen(name);
-    for (const char *at = names; (at = strstr(at, name)); at += size)
-        if ((at == names || at[-1] == ' ') && at[size] == ' ')
-            return 1;
-    return 0;
-}
 
 static void
 compact_remove(struct compact *c, int folder, const char *path, struct compact_file *file)
@@ -153,32 +163,44 @@ compact_may_replace(const struct compact *c, const struct compact_file *merged, 
     return merged->uid == source->uid || merged->uid == c->place.owner;
 }
 
-/* The next file from `from` on that file `at` was made of, by its note; list->count: there is none. */
+/* The file of that name, of `size` bytes; NULL: the list has none. */
+static const struct compact_file *
+compact_find(const struct compact_list *list, const char *name, size_t size)
+{
+    struct compact_file wanted;
+    snprintf(wanted.name, sizeof(wanted.name), "%.*s", (int)size, name);
+    return ship_name_parse_public(&wanted.is, wanted.name)
+               ? bsearch(&wanted, list->files, list->count, sizeof(wanted), compact_order)
+               : NULL;
+}
+
+/* The next file behind `after` that file `at` was made of, by the names of its note, which are in the order of the list, and
+ * *names behind its name; list->count: there is none. */
 static size_t
-compact_next_source(const struct compact *c, const struct compact_list *list, size_t at, size_t from, const char *names)
+compact_next_source(const struct compact *c, const struct compact_list *list, size_t at, size_t after,
+                    const char **names)
 {
     const struct ship_name *const is = &list->files[at].is;
-    for (size_t i = from; i < list->count; ++i) {
-        const struct compact_file *const f = &list->files[i];
-        if (strcmp(f->is.ring, is->ring) != 0 || f->is.first >= is->end)
-            break;
-        if (!f->gone && f->is.end <= is->end && compact_may_replace(c, &list->files[at], f) &&
-            compact_named(names, f->name))
-            return i;
+    for (const char *end; (end = strchr(*names, ' '));) {
+        const struct compact_file *const f = compact_find(list, *names, (size_t)(end - *names));
+        *names = end + 1;
+        if (f && f - list->files > (ptrdiff_t)after && strcmp(f->is.ring, is->ring) == 0 && f->is.end <= is->end &&
+            !f->gone && compact_may_replace(c, &list->files[at], f))
+            return (size_t)(f - list->files);
     }
     return list->count;
 }
 
 /* Whether a merged file can have all rows of those that its note names and that are still there. */
 static int
-compact_has_rows(struct compact *c, int folder, const char *path, const struct compact_list *list, size_t at,
+compact_has_rows(struct compact *c, int folder, const char *path, struct compact_list *list, size_t at,
                  const char *names, uint64_t rows)
 {
-    uint64_t all = 0, some;
-    for (size_t i = at; (i = compact_next_source(c, list, at, i + 1, names)) < list->count;) {
-        if (compact_rows(c, folder, path, &list->files[i], &some) != 0)
+    uint64_t all = 0;
+    for (size_t i = at; (i = compact_next_source(c, list, at, i, &names)) < list->count;) {
+        if (compact_rows(c, folder, path, &list->files[i]) != 0)
             return 0;
-        all += some;
+        all += list->files[i].rows;
     }
     if (all <= rows)
         return 1;
@@ -200,8 +222,9 @@ compact_remove_sources(struct compact *c, int folder, const char *path, struct c
         list->files[next].is.first >= is->end)
         return;
     char *const names = compact_sources(c, folder, path, &list->files[at], &rows);
+    const char *rest = names;
     if (names && compact_has_rows(c, folder, path, list, at, names, rows))
-        for (size_t i = at; (i = compact_next_source(c, list, at, i + 1, names)) < list->count;) {
+        for (size_t i = at; (i = compact_next_source(c, list, at, i, &rest)) < list->count;) {
             if (c->request->given[SHIP_dry_run] || now < (int64_t)is->part + c->request->grace / SECOND)
                 ++c->waiting;
             else
@@ -249,13 +272,15 @@ compact_remove_merged(struct compact *c, int folder, const char *path, struct co
 
 /* ---- merging ---- */
 
-/* Whether a file has records that another one in the folder has, too, by their names.  end: the largest end of those before. */
+/* Whether a file has records that another one in the folder has, too, by their names; if the next one was left out, it may.
+ * end: the largest end of those before. */
 static int
 compact_overlaps(const struct compact_list *list, size_t at, uint64_t end)
 {
     const struct ship_name *const is = &list->files[at].is;
     const struct ship_name *const next = at + 1 < list->count ? &list->files[at + 1].is : NULL;
-    return is->first < end || (next && strcmp(next->ring, is->ring) == 0 && next->first < is->end);
+    return is->first < end ||
+           (next ? strcmp(next->ring, is->ring) == 0 && next->first < is->end : list->left_out != 0);
 }
 
 /* Whether the same user and group own two files: else the merged one could be read, or replaced, by others than these. */
@@ -266,14 +291,15 @@ compact_same_owner(const struct compact_file *a, const struct compact_file *b)
 }
 
 /* How many files from `at` on are small, old and of one ring and owner, follow each other without a gap or an overlap, and reach the
- * size together or end before.  What is in a gap may come later.  end: the largest end of the ring's files before them. */
+ * size together or end before; not more than can be one file, so that a caller may ask at each file of a long run.  What is in
+ * a gap may come later.  end: the largest end of the ring's files before them. */
 static size_t
 compact_run(const struct compact *c, const struct compact_list *list, size_t at, int64_t now, uint64_t end)
 {
     const struct ship_request *const r = c->request;
     uint64_t size = 0;
     size_t count = 0;
-    for (size_t i = at; i < list->count; ++i, ++count) {
+    for (size_t i = at; i < list->count && count < COMPACT_GROUPS; ++i, ++count) {
         const struct compact_file *const f = &list->files[i];
         if (strcmp(f->is.ring, list->files[at].is.ring) != 0 || !f->regular || (i > at && f->is.first != end) ||
             !compact_same_owner(f, &list->files[at]) || f->size >= (uint64_t)r->least_size ||
@@ -328,6 +354,11 @@ static void
 compact_folder(struct compact *c, int folder, const char *path)
 {
     struct compact_list list = compact_list(c, folder, path);
+    if (list.left_out) {
+        c->failed = 1;
+        program_fail(&c->voice, "%s: more than %zu files; the last %zu of them are left out", path, SQT_LISTING_MOST,
+                     list.left_out);
+    }
     compact_remove_merged(c, folder, path, &list);
     const uint64_t before = c->made;
     if (!c->stop)

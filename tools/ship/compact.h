@@ -15,6 +15,9 @@
 
 /* The first number of a part that is a time. */
 #define COMPACT_PART_TIME 1000000000u
+/* Row groups of a merged file: their metadata stays in memory.  Each file that is merged has one or more, so no merged file is
+ * made of more files. */
+#define COMPACT_GROUPS 1024
 
 /* A file of the output. */
 struct compact_file {
@@ -26,6 +29,8 @@ struct compact_file {
     gid_t gid;
     int regular; /* else it only bounds what is merged */
     int gone;
+    int looked;    /* compact_rows() was called: 1: `rows` is known; -1: it is not, which was said */
+    uint64_t rows; /* of its metadata */
 };
 
 struct compact {
@@ -53,12 +58,11 @@ int compact_merge(struct compact *compact, int folder, const char *path, const s
                   size_t count);
 
 /* The names of the files that a file was made of, one after another, each ended by a space, and in *rows its own rows; NULL
- * if it was not made of files.  For the caller to free. */
+ * if it was not made of files, or, after saying so, if it has more names than a merge writes.  For the caller to free. */
 char *compact_sources(struct compact *compact, int folder, const char *path, const struct compact_file *file,
                       uint64_t *rows);
 
-/* The rows of a file.  Returns 0, or -1 after saying why they are not known. */
-int compact_rows(struct compact *compact, int folder, const char *path, const struct compact_file *file,
-                 uint64_t *rows);
+/* Reads the rows of a file into file->rows, once.  Returns 0, or -1 if they are not known, after saying why once. */
+int compact_rows(struct compact *compact, int folder, const char *path, struct compact_file *file);
 
 #endif

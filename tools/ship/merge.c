@@ -24,8 +24,6 @@
 #define MAGIC "PAR1"
 #define MAGIC_SIZE 4
 #define COPY_BYTES ((size_t)256 << 10)
-/* Row groups of a file: their metadata stays in memory. */
-#define MERGE_GROUPS 1024
 /* A file that is being made, of its own name where two runs work in spite of the lock. */
 #define MERGE_PART "merge.%d.%08x.part"
 #define MERGE_PART_ROOM 40
@@ -53,6 +51,16 @@ merge_open(struct compact *c, int folder, const char *path, const struct compact
     return -1;
 }
 
+/* Whether a merge can have written a list of names.  Reading it takes time for each name, and anybody may write one. */
+static int
+merge_wrote_names(const char *names)
+{
+    size_t count = 0;
+    for (const char *at = names; (at = strchr(at, ' ')) && count <= COMPACT_GROUPS; ++at)
+        ++count;
+    return count <= COMPACT_GROUPS && strlen(names) <= (size_t)COMPACT_GROUPS * SHIP_NAME_ROOM;
+}
+
 char *
 compact_sources(struct compact *c, int folder, const char *path, const struct compact_file *file, uint64_t *rows)
 {
@@ -64,30 +72,45 @@ compact_sources(struct compact *c, int folder, const char *path, const struct co
     *rows = footer.rows;
     sqt_footer_free(&footer);
     close(fd);
-    return names;
+    if (!names || merge_wrote_names(names))
+        return names;
+    c->failed = 1;
+    program_fail(&c->voice, "%s/%s: names more files than sqtrace-ship merges into one; they stay", path, file->name);
+    free(names);
+    return NULL;
 }
 
 int
-compact_rows(struct compact *c, int folder, const char *path, const struct compact_file *file, uint64_t *rows)
+compact_rows(struct compact *c, int folder, const char *path, struct compact_file *file)
 {
     struct sqt_footer footer;
+    if (file->looked)
+        return file->looked > 0 ? 0 : -1;
+    file->looked = -1;
     const int fd = merge_open(c, folder, path, file, &footer);
     if (fd < 0)
         return -1;
-    *rows = footer.rows;
+    file->looked = 1;
+    file->rows = footer.rows;
     sqt_footer_free(&footer);
     close(fd);
     return 0;
 }
 
-/* Whether the times of two files count from the same moment. */
-static int
-merge_same_start(const struct sqt_footer *one, const struct sqt_footer *other)
+/* From which moment the times of a file count; NULL: it does not say. */
+static char *
+merge_start(const struct sqt_footer *footer)
 {
-    char *const a = sqt_footer_note(one, "sqtrace.start_ns"), *const b = sqt_footer_note(other, "sqtrace.start_ns");
-    const int same = a && b && strcmp(a, b) == 0;
-    free(a);
-    free(b);
+    return sqt_footer_note(footer, "sqtrace.start_ns");
+}
+
+/* Whether the times of a file count from that moment. */
+static int
+merge_same_start(const char *start, const struct sqt_footer *footer)
+{
+    char *const other = merge_start(footer);
+    const int same = start && other && strcmp(start, other) == 0;
+    free(other);
     return same;
 }
 
@@ -95,6 +118,7 @@ size_t
 compact_fitting(struct compact *c, int folder, const char *path, const struct compact_file *files, size_t count)
 {
     struct sqt_footer first = {0}, footer;
+    char *start = NULL; /* of the first file: its notes may be long, and are read once */
     int64_t least, most, before = 0;
     uint64_t groups = 0;
     size_t fit = 0;
@@ -105,17 +129,19 @@ compact_fitting(struct compact *c, int folder, const char *path, const struct co
         close(fd);
         groups += footer.groups.count;
         const int fits =
-            sqt_footer_range(&footer, "row", &least, &most) == 0 && groups <= MERGE_GROUPS &&
-            (!fit || (least > before && sqt_footer_same_columns(&first, &footer) && merge_same_start(&first, &footer)));
+            sqt_footer_range(&footer, "row", &least, &most) == 0 && groups <= COMPACT_GROUPS &&
+            (!fit || (least > before && sqt_footer_same_columns(&first, &footer) && merge_same_start(start, &footer)));
         before = most;
         if (fits && !fit) {
             first = footer;
+            start = merge_start(&first);
             continue;
         }
         sqt_footer_free(&footer);
         if (!fits)
             break;
     }
+    free(start);
     sqt_footer_free(&first);
     return fit;
 }
