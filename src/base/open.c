@@ -32,7 +32,7 @@ open_refuse(int fd, int error)
 static int
 open_is_of_kernel(int fd)
 {
-    static const long long kinds[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,       TRACEFS_MAGIC,       DEBUGFS_MAGIC,
+    static const long long kinds[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,        TRACEFS_MAGIC,       DEBUGFS_MAGIC,
                                       SECURITYFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC,
                                       PSTOREFS_MAGIC,   EFIVARFS_MAGIC,     SELINUX_MAGIC};
     struct statfs fs;

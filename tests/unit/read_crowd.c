@@ -297,7 +297,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(full_blocks_of_many_take_no_more_memory_than_those_of_some, crowd_begin, crowd_end),
+        cmocka_unit_test_setup_teardown(full_blocks_of_many_take_no_more_memory_than_those_of_some, crowd_begin,
+                                        crowd_end),
         cmocka_unit_test_setup_teardown(gaps_of_many_are_looked_for_a_number_of_times, crowd_begin, crowd_end),
         cmocka_unit_test_setup_teardown(boots_are_forgotten_with_the_last_of_their_processes, crowd_begin, crowd_end),
     };

@@ -279,8 +279,7 @@ compact_overlaps(const struct compact_list *list, size_t at, uint64_t end)
 {
     const struct ship_name *const is = &list->files[at].is;
     const struct ship_name *const next = at + 1 < list->count ? &list->files[at + 1].is : NULL;
-    return is->first < end ||
-           (next ? strcmp(next->ring, is->ring) == 0 && next->first < is->end : list->left_out != 0);
+    return is->first < end || (next ? strcmp(next->ring, is->ring) == 0 && next->first < is->end : list->left_out != 0);
 }
 
 /* Whether the same user and group own two files: else the merged one could be read, or replaced, by others than these. */

@@ -14,11 +14,11 @@
 /* What is asked of the blocks of a segment. */
 struct late_look {
     const struct sqt_origin_reader *reader;
-    int64_t since;        /* ns */
-    uint64_t most;        /* bytes */
-    uint64_t all, old;    /* bytes of all blocks that may be wanted; of those up to the last that ended before `since` */
-    uint64_t next;        /* number of the record behind those that are not wanted; 0: all are */
-    int64_t until;        /* when the latest block ended; INT64_MIN: there is none */
+    int64_t since;     /* ns */
+    uint64_t most;     /* bytes */
+    uint64_t all, old; /* bytes of all blocks that may be wanted; of those up to the last that ended before `since` */
+    uint64_t next;     /* number of the record behind those that are not wanted; 0: all are */
+    int64_t until;     /* when the latest block ended; INT64_MIN: there is none */
 };
 
 /* When the block ended, in ns; 0 and *size 0: it is none. */

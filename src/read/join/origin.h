@@ -84,13 +84,13 @@ struct sqt_origin_reader {
     struct sqt_totals totals; /* of the last END */
     int totals_valid;         /* no block came after it */
     int told_suspect, told_table, told_open, told_gone, told_refused, told_ring, told_hosts; /* said once */
-    int finished;     /* only what the reader adds is left */
-    int waits;        /* it may have more, and is not read on while others take all room; of one that is followed */
+    int finished; /* only what the reader adds is left */
+    int waits;    /* it may have more, and is not read on while others take all room; of one that is followed */
 
     /* what it holds */
     struct sqt_record *buffer;
-    size_t room; /* records: SQT_BLOCK_RECORDS, or less if it is followed and they are there */
-    size_t kept; /* its part of the sources' */
+    size_t room;            /* records: SQT_BLOCK_RECORDS, or less if it is followed and they are there */
+    size_t kept;            /* its part of the sources' */
     struct sqt_record lost; /* made by the reader, comes before the buffer */
     int lost_pending;
     struct sqt_line lost_line;

@@ -68,8 +68,8 @@ struct sqt_source_list {
     int rescanning;
     size_t rescanned; /* names that were looked through again for what is missing */
     size_t listed;    /* names of all listings so far */
-    int followed;   /* new origins are, too */
-    int look_again; /* a file was not ready yet, or a directory has changed just now */
+    int followed;     /* new origins are, too */
+    int look_again;   /* a file was not ready yet, or a directory has changed just now */
     int *spools;
     size_t spool_count;
 };
