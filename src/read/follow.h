@@ -19,9 +19,10 @@
  * and segments that are new, are found in the directories that were opened.
  *
  * Records of several processes come in the order of time.  So the latest SQT_FOLLOW_BACK_MS are held back: a process may
- * still be about to publish a record that is earlier.  Two kinds of records may be earlier than what others have handed
- * out: the first ones of a process that is new, which takes up to 0.3 s to be found, and what is lost in a block that is
- * never completed, which is known at the end of its process.
+ * still be about to publish a record that is earlier.  Three kinds of records may be earlier than what others have handed
+ * out: the first ones of a process that is new, which takes up to 0.3 s to be found; what is lost in a block that is
+ * never completed, which is known at the end of its process; and records for which there was no memory, because more than
+ * 48 processes wrote as much as a block has at a time.
  *
  * Memory does not grow: it is bounded by the processes that run, the files that are there, and SQT_FOLLOW_ENDED processes
  * that have ended.  What is wrong on the way is reported as by any stream, and reading goes on.  All of it belongs to one
