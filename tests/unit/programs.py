@@ -104,7 +104,6 @@ def a_file(trace):
     return os.path.join(trace, min(os.listdir(trace))) if os.listdir(trace) else os.devnull
 
 
-
 def dump(trace, folder, *options):
     return run(folder, "dump " + " ".join(options), DUMP, "--quiet", *options, trace)
 
@@ -136,7 +135,8 @@ def logs(trace, folder):
     for options in (["--table=requests"], ["--table=whatif"], ["--format=json", "--log-format=combined"]):
         yield run(folder, "dump --access-log " + " ".join(options), DUMP, "--quiet", log, *options)
     yield run(folder, "dump TRACE --access-log", DUMP, "--quiet", log, "--columns=total_ns,url", trace)
-    yield run(folder, "dump --squid-conf", DUMP, "--quiet", "--table=whatif", "--squid-conf=" + file, trace)
+    if file != os.devnull: # which is no squid.conf
+        yield run(folder, "dump --squid-conf", DUMP, "--quiet", "--table=whatif", "--squid-conf=" + file, trace)
     yield run(folder, "dump --from=strace", DUMP, "--quiet", "--table=syscalls", "--from=strace", file)
 
 
