@@ -20,7 +20,11 @@
 #include "../../src/read/join/stream-internal.h"
 #include "read_common.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifndef __has_feature /* of clang */
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) || \
+    __has_feature(thread_sanitizer)
 #define MEASURED 0 /* sanitizers take memory and time of their own */
 #else
 #define MEASURED 1

@@ -173,15 +173,15 @@ def make_parquet(folder):
     subprocess.run([DUMP, "--format=parquet", "--quiet", "--table=requests,ios", "--until=1s", "--output=" + os.path.join(folder, "parquet"), SAMPLE], check=True)
 
 
-def make_log(folder):
+def make_log(folder, lines=200):
     with open(os.path.join(folder, "access.log"), "w", encoding="ascii") as file:
-        for i in range(200):
-            file.write("1795842075.%03d %6d 10.0.0.%d TCP_MISS/200 %d GET http://a%d.example.com/%d - HIER_DIRECT/127.0.1.1 text/html\n" % (
-                i, 1 + i % 7, i % 9, 300 + i, i % 5, i % 50))
+        for i in range(lines):
+            file.write("%d.%03d %6d 10.0.0.%d TCP_MISS/200 %d GET http://a%d.example.com/%d - HIER_DIRECT/127.0.1.1 text/html\n" % (
+                1795842075 + i // 1000, i % 1000, 1 + i % 7, i % 9, 300 + i, i % 5, i % 50))
 
 
 def make_packed_log(folder):
-    make_log(folder)
+    make_log(folder, 20000)  # more than zlib hands out at once: it takes memory for a window
     with open(os.path.join(folder, "access.log"), "rb") as file, gzip.open(os.path.join(folder, "access.log.gz"), "wb") as packed:
         packed.write(file.read())
     os.unlink(os.path.join(folder, "access.log"))
