@@ -95,7 +95,8 @@ load_options_take_value(struct load *load, const struct options *o, unsigned i)
     case TIME:
         if (options_number(o, i, SQT_UNITS_TIME, LOAD_SECOND, rules[i].least, &load->number[i]) != 0)
             return -1;
-        load->number[i] = load_ns((double)load->number[i]);
+        if (load->number[i] > LOAD_NEVER)
+            load->number[i] = LOAD_NEVER;
         return 0;
     case BYTES:
         return options_number(o, i, SQT_UNITS_BYTES, 1, rules[i].least, &load->number[i]);

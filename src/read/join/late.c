@@ -5,9 +5,6 @@
  * Reading begins at a segment, whose first frame has all definitions so far, and passes over the blocks in it that are too
  * old.
  */
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "read/file/clock.h"
 #include "stream-internal.h"
 
