@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -18,6 +19,11 @@ enum {
     OTHER_NAMES = EMLINK,
     OTHERS_WRITE = ENOTRECOVERABLE,
 };
+
+/* What linux/magic.h does not name. */
+#define CONFIGFS_MAGIC 0x62656570
+#define FUSECTL_MAGIC 0x65735543
+#define NFSD_MAGIC 0x6e667364
 
 static int
 open_refuse(int fd, int error)
@@ -32,14 +38,15 @@ open_refuse(int fd, int error)
 static int
 open_is_of_kernel(int fd)
 {
-    static const long long kinds[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,        TRACEFS_MAGIC,       DEBUGFS_MAGIC,
-                                      SECURITYFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC,
-                                      PSTOREFS_MAGIC,   EFIVARFS_MAGIC,     SELINUX_MAGIC};
+    static const uint32_t kinds[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,        TRACEFS_MAGIC,       DEBUGFS_MAGIC,
+                                     SECURITYFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC,
+                                     PSTOREFS_MAGIC,   EFIVARFS_MAGIC,     SELINUX_MAGIC,       BINFMTFS_MAGIC,
+                                     CONFIGFS_MAGIC,   FUSECTL_MAGIC,      NFSD_MAGIC,          RDTGROUP_SUPER_MAGIC};
     struct statfs fs;
     if (fstatfs(fd, &fs) != 0)
         return 0;
     for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); ++i)
-        if ((long long)fs.f_type == kinds[i])
+        if ((uint32_t)fs.f_type == kinds[i]) /* which is signed on some machines */
             return 1;
     return 0;
 }

@@ -4,17 +4,28 @@
  */
 #include <string.h>
 
+#include "base/visible.h"
 #include "model-internal.h"
 
-/* Writes a string of JSON.  Nothing in a trace has to be as Squid would have written it. */
+/* Writes a string of JSON that every output prints as it is: what visible.h would escape becomes "?".  That can be the last
+ * character of a long value, of which the end is cut away; and nothing in a trace has to be as Squid would have written it. */
 static char *
 notes_put_string(char *to, const char *text, size_t size)
 {
+    const char *const end = text + size;
     *to++ = '"';
-    for (size_t i = 0; i < size; ++i) {
-        if (text[i] == '"' || text[i] == '\\')
+    while (text < end) {
+        char seen[SQT_VISIBLE_MOST * SQT_VISIBLE_MOST];
+        const char *const from = text;
+        const size_t length = (size_t)(sqt_visible_next(seen, &text) - seen);
+        const size_t taken = (size_t)(text - from);
+        if (*from == '"' || *from == '\\')
             *to++ = '\\';
-        *to++ = (unsigned char)text[i] < ' ' ? '?' : text[i];
+        if (length == taken) {
+            memcpy(to, from, taken);
+            to += taken;
+        } else
+            *to++ = '?';
     }
     *to++ = '"';
     return to;

@@ -11,7 +11,7 @@
 
 /* Columns of a sort key, at most. */
 #define SQT_ORDER_KEYS 8
-/* Bytes of all rows that are held, at most; a limit is exempt. */
+/* Bytes of all rows that are held, at most, also with a limit. */
 #define SQT_ORDER_MOST ((size_t)1 << 30)
 
 struct sqt_order_key {

@@ -3,6 +3,7 @@
  * model_causes.c - table `findings`: causes that no other test makes, each in a small trace.
  */
 #include "figure/finding/told.h"
+#include "model/model-internal.h"
 #include "model_found.h"
 
 enum {
@@ -597,6 +598,16 @@ a_note_that_is_slow(void **state)
     }
 }
 
+static void
+notes_are_json(void **state)
+{
+    (void)state;
+    struct sqt_notes notes = {.count = 0};
+    sqt_notes_add(&notes, "team a\"b\\c");
+    sqt_notes_add(&notes, "site \x1b\xe2\x80\xae \xc3\xa9\xe6\x97");
+    assert_string_equal(notes.text, "{\"team\":\"a\\\"b\\\\c\",\"site\":\"?? \xc3\xa9??\"}");
+}
+
 /* ---- what is told of all that was found ---- */
 
 static struct sqt_told *
@@ -684,6 +695,7 @@ main(void)
         SCRIPT_TEST(objects_that_are_fetched_again),
         SCRIPT_TEST(a_port_that_is_slow),
         SCRIPT_TEST(a_note_that_is_slow),
+        SCRIPT_TEST(notes_are_json),
         SCRIPT_TEST(requests_that_fail_otherwise),
         SCRIPT_TEST(findings_are_found),
         SCRIPT_TEST(neighbors_that_never_answer),

@@ -428,6 +428,13 @@ def bad_input(folder):
     wrong = conf(folder, "cache_mem 8 MB", "cache_mem many MB")
     status, _, said = run("--table=whatif", wrong, path)
     check(status == 2 and "line 3: 'cache_mem many' is no value that Squid takes" in said, "a wrong line of squid.conf", said)
+    continued = "cache_mem \\\n 6 MB\n# no \\\ncache_\\\r\n  mem \\\r\n\\\n\n# yes\n7 MB"
+    found = of(rows(path, conf(folder, continued)), "cache_mem")
+    check({r["now_value"] for r in found} == {"7 MB"}, "lines that a backslash continues", *found)
+    found = of(rows(path, conf(folder, "cache_mem 6 MB", "cache_mem 7 MB\\", "# over")), "cache_mem")
+    check({r["now_value"] for r in found} == {"6 MB"}, "a line that waits for another one at the end", *found)
+    status, _, said = run("--table=whatif", conf(folder, continued, "cache_mem \\", "many MB"), path)
+    check(status == 2 and "line 11: 'cache_mem many'" in said, "the number of a line behind them", said)
     os.mkdir(os.path.join(folder, "conf.d"))
     for name, line in ("a.conf", "cache_mem 2 MB"), ("b.conf", "url_rewrite_children 3"), ("c.other", "cache_mem 4 MB"):
         with open(os.path.join(folder, "conf.d", name), "w", encoding="ascii") as out:
@@ -443,6 +450,10 @@ def bad_input(folder):
     itself = conf(folder, "include %s/squid.conf" % folder)
     status, _, said = run("--table=whatif", itself, path)
     check(status == 2 and "include each other" in said and said.count("\n") == 1, "a file that includes itself", said)
+    with open(os.path.join(folder, "squid.conf"), "wb") as out:
+        out.write(b"cache_mem 2 MB\n# \0\ncache_mem 4 MB\n")
+    status, _, said = run("--table=whatif", "--squid-conf=" + os.path.join(folder, "squid.conf"), path)
+    check(status == 2 and "it has a byte 0" in said and said.count("\n") == 1, "a squid.conf with a byte 0", said)
     with open(os.path.join(folder, "squid.conf"), "wb") as out:
         out.write(bytes(range(1, 256)) * 400)
     status, _, _ = run("--table=whatif", "--squid-conf=" + os.path.join(folder, "squid.conf"), path)
@@ -498,6 +509,7 @@ def hostile_conf(folder):
              "squid.conf: line 2: include: expected at most 256 files and patterns in all"),
             ("257 patterns", ["include %s/*.none" % many] * 257,
              "squid.conf: line 258: include: expected at most 256 files and patterns in all"),
+            ("a pattern of megabytes", ["include /usr/bin/*[" + "a" * 4000000 + "]"], "expected a pattern of at most 255 characters"),
             ("folders that are patterns", ["include /*/*/*/*/*"],
              "squid.conf: line 2: include /*/*/*/*/*: expected wildcards only after the last slash"),
             ("a wildcard of many folders", ["include %s/*/*/*.conf" % deep],

@@ -102,8 +102,8 @@ rows_emit_sorted(struct dump *d)
 {
     const int full = sqt_order_full(d->order);
     if (full)
-        fputs("sqtrace-dump: --sort: more rows than fit into 1 GB; add --limit=NUMBER, or ask for fewer by --where\n",
-              stderr);
+        fprintf(stderr, "sqtrace-dump: --sort: more rows than fit into 1 GB; %s, or ask for fewer by --where\n",
+                d->request->limit ? "give a smaller --limit" : "add --limit=NUMBER");
     else
         sqt_order_emit(d->order, sqt_sink_row, &d->sink);
     return full ? -1 : 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scatter.h"
 #include "base/whole.h"
 #include "load.h"
 
@@ -28,7 +29,7 @@ struct log_request {
 struct log {
     struct log_object *objects;
     struct log_request *requests;
-    uint32_t *slots; /* by hash: number of the object, from 1; 0: free */
+    uint32_t *slots; /* by the hash, scattered: number of the object, from 1; 0: free */
     uint32_t object_count, slot_count;
     uint64_t request_count, room, next;
 };
@@ -38,7 +39,7 @@ struct log {
 static uint32_t *
 log_slot_of(struct log *l, uint64_t hash)
 {
-    uint32_t at = (uint32_t)hash & (l->slot_count - 1);
+    uint32_t at = (uint32_t)(sqt_scattered(hash, sqt_scatter()) >> 32) & (l->slot_count - 1);
     while (l->slots[at] && l->objects[l->slots[at] - 1].hash != hash)
         at = (at + 1) & (l->slot_count - 1);
     return &l->slots[at];

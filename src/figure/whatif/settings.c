@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,6 +308,9 @@ settings_matches(struct settings_reader *r, const char *pattern, const struct se
     int status = 0;
     if (strpbrk(folder, "*?[\\"))
         status = settings_fail(r, at, "include %.300s: expected wildcards only after the last slash", pattern);
+    else if (strlen(last) > NAME_MAX)
+        status =
+            settings_fail(r, at, "include %.300s...: expected a pattern of at most %u characters", pattern, NAME_MAX);
     else if (sqt_listing_read(&found, *folder ? folder : ".", settings_wants, last, INCLUDES_MOST + 1) == 0) {
         for (size_t i = 0; i < found.count && status == 0; ++i) {
             char *const name = sqt_printed("%s%s", folder, found.names[i]);
@@ -364,11 +368,12 @@ settings_file(struct settings_reader *r, const char *name, const struct settings
     char why[512];
     if (at.depth > DEPTH_MOST)
         return settings_fail(r, from, "include %.300s: files include each other more than %u deep", name, DEPTH_MOST);
-    char *const text = sqt_conf_text(name, why, sizeof(why));
+    size_t bytes = 0;
+    char *const text = sqt_conf_text(name, &bytes, why, sizeof(why));
     if (!text)
         return settings_fail(r, from, "%s%s", from ? "include " : "", why);
     int status = 0;
-    r->bytes += strlen(text);
+    r->bytes += bytes;
     if (r->bytes > SQT_CONF_MOST)
         status = settings_fail(r, from, "include %.300s: expected at most %zu MiB in all files together", name,
                                SQT_CONF_MOST >> 20);

@@ -203,7 +203,6 @@ sqt_stream_wait(struct sqt_stream *s, int milliseconds)
     const int64_t now = s->looked_now = sqt_stream_clock();
     if (now - s->looked >= LOOK_NS) {
         s->looked = now;
-        s->sources.rescanned = 0;
         sqt_sources_look(&s->sources);
         for (size_t i = 0; i < s->sources.origin_count; ++i)
             follow_add(s, s->sources.origins[i]);

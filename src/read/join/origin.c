@@ -181,7 +181,8 @@ tell_two_hosts(struct sqt_origin_reader *o)
 }
 
 /* A gap in the numbers may be a segment that was made while the directory was listed, and missed.  Returns 1 if there are new
- * ones: the segment that is being read is then behind what may be one of its own. */
+ * ones, of this look or of one that another gap made: the segment that is being read is then behind what may be one of its
+ * own. */
 static int
 look_for_what_is_between(struct sqt_origin_reader *o, uint64_t first)
 {
@@ -189,8 +190,9 @@ look_for_what_is_between(struct sqt_origin_reader *o, uint64_t first)
     if (!live || first <= o->next || o->damaged || o->gap_seen == o->next)
         return 0;
     o->gap_seen = o->next;
-    if (!sqt_sources_rescan(o->sources))
+    if (!sqt_sources_rescan(o->sources) && !o->earlier)
         return 0;
+    o->earlier = 0;
     sqt_origin_reader_leave(o);
     o->parts[--o->part_next]->resume = o->segment.frame_at;
     o->unsorted = 1;

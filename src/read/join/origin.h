@@ -48,6 +48,7 @@ struct sqt_origin_reader {
     size_t part_count, part_room;
     size_t part_next; /* the first that was not opened yet */
     int unsorted;     /* those from part_next on are not in order */
+    int earlier;      /* one was added that comes before the one that is open */
     struct sqt_segment segment;
     int segment_open;
     struct sqt_ahead_block ahead;

@@ -42,6 +42,7 @@ sqt_origin_reader_add(struct sqt_origin_reader *o, struct sqt_part *part)
             return 0;
         }
     o->unsorted |= o->part_count > o->part_next && before(part, o->parts[o->part_count - 1]);
+    o->earlier |= o->segment_open && o->part_next && before(part, o->parts[o->part_next - 1]);
     o->parts[o->part_count++] = part;
     return 1;
 }

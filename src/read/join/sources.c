@@ -19,6 +19,7 @@
 #include "read/file/pointer.h"
 #include "sources-internal.h"
 #include "spool.h"
+#include "stream-internal.h"
 
 /* ---- pointers ---- */
 
@@ -178,6 +179,11 @@ sqt_sources_rescan(struct sqt_source_list *l)
 {
     size_t seen = 0, added = 0;
     const size_t before = l->segment_count, listed = l->listed;
+    const int64_t now = l->followed ? sqt_stream_clock() : 0;
+    if (now - l->rescanned_since >= SQT_RESCANNED_NS) {
+        l->rescanned_since = now;
+        l->rescanned = 0;
+    }
     if (l->rescanned >= (l->followed ? SQT_RESCANNED_FOLLOW_MOST : SQT_RESCANNED_MOST) || !sqt_sources_changed(l))
         return 0;
     if (l->followed) {

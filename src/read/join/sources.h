@@ -14,10 +14,11 @@
 #define SQT_RINGS_MOST 512u
 /* Segments of followed origins that stay open although there is nothing more to read in them now. */
 #define SQT_SEGMENTS_OPEN 48u
-/* Names that are looked through again for segments that are missing: in a reading, and between two looks at directories that
- * are followed. */
+/* Names that are looked through again for segments that are missing: in a reading, and in each SQT_RESCANNED_NS of one that
+ * follows. */
 #define SQT_RESCANNED_MOST 65536u
 #define SQT_RESCANNED_FOLLOW_MOST 4096u
+#define SQT_RESCANNED_NS 250000000
 /* A look takes as long as so many names, however few there are. */
 #define SQT_RESCANNED_LEAST 16u
 /* A look that finds something counts as a part of that: who makes files for it has to make one for each. */
@@ -66,10 +67,11 @@ struct sqt_source_list {
     size_t directory_count;
     struct sqt_seen seen;
     int rescanning;
-    size_t rescanned; /* names that were looked through again for what is missing */
-    size_t listed;    /* names of all listings so far */
-    int followed;     /* new origins are, too */
-    int look_again;   /* a file was not ready yet, or a directory has changed just now */
+    size_t rescanned;        /* names that were looked through again for what is missing, */
+    int64_t rescanned_since; /* since then, by sqt_stream_clock() */
+    size_t listed;           /* names of all listings so far */
+    int followed;            /* new origins are, too */
+    int look_again;          /* a file was not ready yet, or a directory has changed just now */
     int *spools;
     size_t spool_count;
 };

@@ -155,25 +155,9 @@ conf_take_line(struct conf *c, char *line)
     free(directive);
 }
 
-/* A backslash at the end of a line joins the next one to it. */
-static void
-conf_join(char *text)
-{
-    char *to = text;
-    for (const char *from = text; *from; ++from) {
-        if (*from == '\r')
-            continue;
-        *to++ = *from;
-        if (*from == '\n' && to - text >= 2 && to[-2] == '\\')
-            to -= 2;
-    }
-    *to = '\0';
-}
-
 static void
 conf_take(struct conf *c, char *text)
 {
-    conf_join(text);
     for (char *line = text; line;) {
         char *const end = strchr(line, '\n');
         if (end)
@@ -185,8 +169,39 @@ conf_take(struct conf *c, char *text)
 
 /* ---- the file ---- */
 
+/* As Squid does it: a backslash at the end of a line joins the next one that is neither empty nor a comment, without the blanks
+ * before it; a line that still waits for one at the end is none.  As many empty lines follow as were joined, so that the
+ * numbers of later lines stay. */
+static void
+conf_join(char *text)
+{
+    char *to = text, *begin = text;
+    size_t joined = 0;
+    int goes_on = 0;
+    for (const char *from = text; *from;) {
+        const char *const end = from + strcspn(from, "\n");
+        const int last = !*end;
+        from += strspn(from, " \t");
+        const size_t length = *from == '#' ? 0 : strcspn(from, "\r\n");
+        memmove(to, from, length);
+        to += length;
+        if (length)
+            goes_on = to[-1] == '\\';
+        if (length && goes_on)
+            --to;
+        from = last ? end : end + 1;
+        joined += !last;
+        if (goes_on)
+            continue;
+        for (; joined; --joined)
+            *to++ = '\n';
+        begin = to;
+    }
+    *(goes_on ? begin : to) = '\0';
+}
+
 char *
-sqt_conf_text(const char *name, char *error, size_t error_size)
+sqt_conf_text(const char *name, size_t *read_bytes, char *error, size_t error_size)
 {
     struct stat st;
     const int fd = sqt_open_regular(AT_FDCWD, name, O_RDONLY, &st);
@@ -195,6 +210,7 @@ sqt_conf_text(const char *name, char *error, size_t error_size)
         return NULL;
     }
     const size_t size = st.st_size > 0 ? (size_t)st.st_size : 0;
+    size_t got = 0;
     if (size > SQT_CONF_MOST) {
         snprintf(error, error_size, "%.400s: it is larger than %zu MiB, so it is no squid.conf", name,
                  SQT_CONF_MOST >> 20);
@@ -203,13 +219,19 @@ sqt_conf_text(const char *name, char *error, size_t error_size)
     }
     char *const text = sqt_zeroed(size + 1, 1);
     ssize_t n = 0;
-    for (size_t got = 0; got < size && (n = read(fd, text + got, size - got)) > 0;)
+    while (got < size && (n = read(fd, text + got, size - got)) > 0)
         got += (size_t)n;
     const int failed = n < 0 ? errno : 0;
     close(fd);
-    if (!failed)
+    if (!failed && !memchr(text, 0, got)) {
+        *read_bytes = got;
+        conf_join(text);
         return text;
-    snprintf(error, error_size, "%.400s: cannot be read: %s", name, strerror(failed));
+    }
+    if (failed)
+        snprintf(error, error_size, "%.400s: cannot be read: %s", name, strerror(failed));
+    else
+        snprintf(error, error_size, "%.400s: it has a byte 0, so it is no squid.conf", name);
     free(text);
     return NULL;
 }
@@ -237,8 +259,9 @@ int
 sqt_log_conf_read(struct sqt_log_conf *found, const char *name, const char *log, char *error, size_t error_size)
 {
     struct conf c = {.log = log};
+    size_t bytes;
     memset(found, 0, sizeof(*found));
-    char *const text = sqt_conf_text(name, error, error_size);
+    char *const text = sqt_conf_text(name, &bytes, error, error_size);
     if (!text)
         return -1;
     conf_take(&c, text);

@@ -10,9 +10,11 @@
 /* A larger squid.conf is refused. */
 #define SQT_CONF_MOST ((size_t)16 << 20)
 
-/* Reads a squid.conf, which must be a regular file of at most SQT_CONF_MOST bytes.  Returns its text, which the caller
- * frees and which ends at the first byte 0; or NULL with a line in error, which starts with the file's name. */
-char *sqt_conf_text(const char *name, char *error, size_t error_size);
+/* Reads a squid.conf, which must be a regular file of at most SQT_CONF_MOST bytes without a byte 0.  Returns its text, which
+ * the caller frees, and sets *bytes to how many the file has; or NULL with a line in error, which starts with the file's name.
+ * Lines that a backslash continues are one line, with empty ones behind it, and comments are empty; numbers of lines are the
+ * file's. */
+char *sqt_conf_text(const char *name, size_t *bytes, char *error, size_t error_size);
 
 struct sqt_log_conf {
     char *name;   /* of the format */
