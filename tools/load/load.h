@@ -184,7 +184,7 @@ struct outcome {
 };
 void stats_take(struct load *load, const struct outcome *outcome);
 void stats_free(struct load *load);
-/* Requests that were not sent on time or not at all; whether that are too many. */
+/* Requests that were not sent on time or not at all; whether that are too many, or our own origin has ended. */
 uint64_t stats_unsent(const struct phase_stats *stats);
 int stats_invalid(const struct load *load);
 /* Whether there were responses, and each had a bad status. */

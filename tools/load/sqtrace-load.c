@@ -144,11 +144,12 @@ load_lost_origin(struct load *load)
     return load->origin_pid < 0;
 }
 
-/* The same, of an origin that may be ending: its connections are closed a moment before it has ended. */
+/* The same after an error, which may have been that it ends: its connections are closed a moment before. */
 static int
 load_is_losing_origin(struct load *load)
 {
-    for (unsigned looks = 0; looks < 50 && !load_lost_origin(load); ++looks)
+    const unsigned most = load->origin_pid && *load->first_error ? 50 : 0;
+    for (unsigned looks = 0; looks < most && !load_lost_origin(load); ++looks)
         usleep(10000);
     return load_lost_origin(load);
 }
@@ -160,12 +161,13 @@ load_main_measure(struct load *load)
     if (open_rows(load) != 0)
         return LOAD_FAILED;
     int failed = run_all(load) != 0;
+    const int lost = load_is_losing_origin(load);
     program_clear(&load->voice);
     if (load->connected || !load->broken)
         failed |= print_results(load) != 0;
     failed |= close_rows(load) != 0;
-    if (load_lost_origin(load))
-        return LOAD_FAILED;
+    if (lost)
+        return LOAD_FAILED; /* it has said why */
     if (wrong_bodies(load))
         failed |= load_fail(load, "bodies were not those of their URLs") != 0;
     if (failed)
@@ -176,8 +178,6 @@ load_main_measure(struct load *load)
     }
     if (load_stop || !stats_invalid(load))
         return LOAD_DONE;
-    if (load->origin_pid && load_is_losing_origin(load))
-        return LOAD_FAILED; /* which has said why */
     load_fail(load, "the run is invalid: %s",
               *load->first_error ? load->first_error : "more than 1 % of the requests could not be sent on time");
     return LOAD_INVALID;

@@ -106,7 +106,7 @@ stats_invalid(const struct load *load)
         }
         heads += s->heads;
     }
-    return unsent * 100 > due || !heads;
+    return unsent * 100 > due || !heads || load->origin_pid < 0;
 }
 
 int
