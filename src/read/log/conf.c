@@ -181,7 +181,7 @@ conf_join(char *text)
     for (const char *from = text; *from;) {
         const char *const end = from + strcspn(from, "\n");
         const int last = !*end;
-        from += strspn(from, " \t");
+        from = conf_skip(from);
         const size_t length = *from == '#' ? 0 : strcspn(from, "\r\n");
         memmove(to, from, length);
         to += length;
@@ -201,7 +201,7 @@ conf_join(char *text)
 }
 
 char *
-sqt_conf_text(const char *name, size_t *read_bytes, char *error, size_t error_size)
+sqt_conf_text(const char *name, size_t *bytes, char *error, size_t error_size)
 {
     struct stat st;
     const int fd = sqt_open_regular(AT_FDCWD, name, O_RDONLY, &st);
@@ -224,7 +224,7 @@ sqt_conf_text(const char *name, size_t *read_bytes, char *error, size_t error_si
     const int failed = n < 0 ? errno : 0;
     close(fd);
     if (!failed && !memchr(text, 0, got)) {
-        *read_bytes = got;
+        *bytes = got;
         conf_join(text);
         return text;
     }
