@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * clock.h - ticks to nanoseconds.
+ * clock.h - ticks to nanoseconds, and the time now.
  */
 #ifndef SQT_CLOCK_H
 #define SQT_CLOCK_H
+
+#include <time.h>
 
 #include "read/stream.h"
 
@@ -15,6 +17,15 @@
 #define SQT_LATER_MAX (INT64_C(1) << 61)
 /* And larger readings of the trace's clock: differences of two below it have the right sign. */
 #define SQT_TICKS_MAX (UINT64_C(1) << 63)
+
+/* CLOCK_MONOTONIC now, in ns.  Any thread. */
+static inline int64_t
+sqt_monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
 
 /* Whether the rate and the start of a writer's clock can be true. */
 int sqt_clock_makes_sense(const struct sqt_identity *identity);

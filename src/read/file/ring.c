@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -152,15 +151,12 @@ static int
 ring_is_owned(const struct sqt_ring_header *h, int fd)
 {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET}; /* only a write lock conflicts with it */
-    struct timespec now;
     uint64_t heartbeat_ns;
     if (h->compatible & SQT_RING_LOCKED)
         return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
     if (sqt_words_agree(fd, &heartbeat_ns, sizeof(heartbeat_ns), AT(flusher.heartbeat_ns)) != 0)
         return 0;
-    clock_gettime(CLOCK_MONOTONIC, &now); /* after the heartbeat was read */
-    const uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-    return now_ns - heartbeat_ns < SQT_RING_STALE_NS;
+    return (uint64_t)sqt_monotonic_ns() - heartbeat_ns < SQT_RING_STALE_NS; /* after the heartbeat was read */
 }
 
 int

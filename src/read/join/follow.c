@@ -9,9 +9,9 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/memory.h"
+#include "read/file/clock.h"
 #include "stream-internal.h"
 
 #define MS INT64_C(1000000)
@@ -23,14 +23,6 @@
 #define SILENT_MOST_NS (60000 * MS)
 /* For so long after that it has fallen silent just now. */
 #define SILENT_NEW_NS (10000 * MS)
-
-int64_t
-sqt_stream_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 * MS + now.tv_nsec;
-}
 
 /* ---- origins ---- */
 
@@ -200,7 +192,7 @@ sqt_stream_wait(struct sqt_stream *s, int milliseconds)
 {
     if (milliseconds > 0)
         poll(NULL, 0, milliseconds);
-    const int64_t now = s->looked_now = sqt_stream_clock();
+    const int64_t now = s->looked_now = sqt_monotonic_ns();
     if (now - s->looked >= LOOK_NS) {
         s->looked = now;
         sqt_sources_look(&s->sources);
@@ -240,7 +232,7 @@ sqt_stream_unfollow(struct sqt_stream *s)
 static int64_t
 follow_silent(const struct sqt_ring *ring)
 {
-    const uint64_t beat = sqt_ring_heartbeat(ring), now = (uint64_t)sqt_stream_clock(); /* in that order */
+    const uint64_t beat = sqt_ring_heartbeat(ring), now = (uint64_t)sqt_monotonic_ns(); /* in that order */
     return beat <= now ? (int64_t)(now - beat) : INT64_MAX;
 }
 

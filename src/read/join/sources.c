@@ -16,10 +16,10 @@
 #include "base/memory.h"
 #include "base/open.h"
 #include "guess.h"
+#include "read/file/clock.h"
 #include "read/file/pointer.h"
 #include "sources-internal.h"
 #include "spool.h"
-#include "stream-internal.h"
 
 /* ---- pointers ---- */
 
@@ -179,7 +179,7 @@ sqt_sources_rescan(struct sqt_source_list *l)
 {
     size_t seen = 0, added = 0;
     const size_t before = l->segment_count, listed = l->listed;
-    const int64_t now = l->followed ? sqt_stream_clock() : 0;
+    const int64_t now = l->followed ? sqt_monotonic_ns() : 0;
     if (now - l->rescanned_since >= SQT_RESCANNED_NS) {
         l->rescanned_since = now;
         l->rescanned = 0;

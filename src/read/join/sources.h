@@ -68,7 +68,7 @@ struct sqt_source_list {
     struct sqt_seen seen;
     int rescanning;
     size_t rescanned;        /* names that were looked through again for what is missing, */
-    int64_t rescanned_since; /* since then, by sqt_stream_clock() */
+    int64_t rescanned_since; /* since then, ns of CLOCK_MONOTONIC */
     size_t listed;           /* names of all listings so far */
     int followed;            /* new origins are, too */
     int look_again;          /* a file was not ready yet, or a directory has changed just now */

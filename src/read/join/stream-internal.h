@@ -63,9 +63,6 @@ int sqt_stream_next_logged(struct sqt_stream *stream, struct sqt_run *run);
 void sqt_stream_log_extent(const struct sqt_stream *stream, struct sqt_extent *extent);
 void sqt_stream_log_close(struct sqt_stream *stream);
 
-/* CLOCK_MONOTONIC, in ns. */
-int64_t sqt_stream_clock(void);
-
 /* final.c: sets the limit: what was written a moment before `looked_now` is there by now. */
 void sqt_stream_limit(struct sqt_stream *stream, int64_t now, struct sqt_origin_reader *const *origins, size_t count);
 /* Whether the records that an origin has now are final. */

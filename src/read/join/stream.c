@@ -67,7 +67,7 @@ struct sqt_stream *
 sqt_stream_open(const char *const *paths, size_t count, sqt_diagnosis_function *report, void *context)
 {
     struct sqt_stream *const s = sqt_zeroed(1, sizeof(*s));
-    s->looked_now = sqt_stream_clock();
+    s->looked_now = sqt_monotonic_ns();
     s->diagnostics.function = report;
     s->diagnostics.context = context;
     s->sources.diagnostics = &s->diagnostics;

@@ -3,8 +3,8 @@
  * followed.c - a log that Squid still writes: from where on it is read, and which file has its name now.
  */
 #include <sys/stat.h>
-#include <time.h>
 
+#include "read/file/clock.h"
 #include "log-internal.h"
 
 /* Bytes at the end of a file that are read: some 100,000 lines. */
@@ -54,11 +54,9 @@ followed_is_replaced(const struct log_reader *r)
 int
 sqt_log_followed_again(struct log_reader *r)
 {
-    struct timespec time;
     struct sqt_log_bytes bytes;
     uint64_t size;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    const int64_t now = time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+    const int64_t now = sqt_monotonic_ns();
     if (r->used || (r->looked && now - r->looked < EVERY)) /* what the batch has of its buffer stays */
         return 0;
     r->looked = now;
