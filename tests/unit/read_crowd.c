@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "../../src/read/file/clock.h"
 #include "../../src/read/join/stream-internal.h"
 #include "read_common.h"
 
@@ -267,6 +268,90 @@ gaps_of_many_are_looked_for_a_number_of_times(void **state)
     assert_true(!MEASURED || cost.seconds < 4);
 }
 
+/* ---- segments that come late ---- */
+
+/* A segment of the first trace, with so many of its records. */
+static void
+crowd_write_part(uint32_t sequence, size_t count)
+{
+    const struct sqt_identity who = crowd_identity(0);
+    struct make_bytes bytes = {NULL, 0, 0};
+    char suffix[32];
+    snprintf(suffix, sizeof(suffix), "-%u.sqt", sequence);
+    make_header(&bytes, &who, sequence);
+    make_text(&bytes, NULL);
+    if (count)
+        make_block(&bytes, &who, sequence * MORE, records, count, 0);
+    make_file(crowd_path(0, suffix), &bytes);
+    make_pointer_file(crowd_path(0, ".ring"), &who, read_path("no-ring"));
+    make_free(&bytes);
+}
+
+/* The second of three segments comes when the third is being read.  `since`: when the number of looks was used up. */
+static void
+crowd_read_late(struct crowd_cost *cost, int64_t since)
+{
+    crowd_write_part(0, MORE);
+    crowd_write_part(2, MORE);
+    struct sqt_stream *const stream = crowd_follow();
+    crowd_write_part(1, MORE);
+    stream->sources.rescanned = SQT_RESCANNED_FOLLOW_MOST;
+    stream->sources.rescanned_since = since;
+    crowd_take(stream, &cost->records, cost);
+    sqt_stream_close(stream);
+}
+
+static void
+crowd_read_after_pause(struct crowd_cost *cost)
+{
+    crowd_read_late(cost, sqt_monotonic_ns() - SQT_RESCANNED_NS);
+}
+
+static void
+crowd_read_without_pause(struct crowd_cost *cost)
+{
+    crowd_read_late(cost, sqt_monotonic_ns() + 100 * SQT_RESCANNED_NS);
+}
+
+static void
+what_is_missing_is_looked_for_again_after_a_pause_without_a_wait(void **state)
+{
+    (void)state;
+    const struct crowd_cost found = crowd_measure(crowd_read_after_pause);
+    assert_int_equal(found.records, 3 * MORE);
+    assert_int_equal(found.gaps, 0);
+    unlink(crowd_path(0, "-1.sqt"));
+    const struct crowd_cost bounded = crowd_measure(crowd_read_without_pause);
+    assert_int_equal(bounded.gaps, 1);
+}
+
+/* The third segment is open, and has no record yet, when another trace's gap makes the second one known. */
+static void
+crowd_read_known(struct crowd_cost *cost)
+{
+    crowd_write_part(0, MORE);
+    crowd_write_part(2, 0);
+    struct sqt_stream *const stream = crowd_follow();
+    crowd_take(stream, &cost->records, cost);
+    crowd_write_part(1, MORE);
+    crowd_write_part(2, MORE);
+    stream->sources.look_again = 1;
+    sqt_sources_look(&stream->sources);
+    sqt_stream_wait(stream, 0);
+    crowd_take(stream, &cost->again, cost);
+    sqt_stream_close(stream);
+}
+
+static void
+a_segment_that_another_gap_made_known_is_not_missing(void **state)
+{
+    (void)state;
+    const struct crowd_cost cost = crowd_measure(crowd_read_known);
+    assert_int_equal(cost.records, MORE);
+    assert_int_equal(cost.again, 2 * MORE);
+    assert_int_equal(cost.gaps, 0);
+}
+
 /* ---- boots ---- */
 
 #define BOOTS 60
@@ -304,6 +389,9 @@ main(void)
         cmocka_unit_test_setup_teardown(full_blocks_of_many_take_no_more_memory_than_those_of_some, crowd_begin,
                                         crowd_end),
         cmocka_unit_test_setup_teardown(gaps_of_many_are_looked_for_a_number_of_times, crowd_begin, crowd_end),
+        cmocka_unit_test_setup_teardown(what_is_missing_is_looked_for_again_after_a_pause_without_a_wait, crowd_begin,
+                                        crowd_end),
+        cmocka_unit_test_setup_teardown(a_segment_that_another_gap_made_known_is_not_missing, crowd_begin, crowd_end),
         cmocka_unit_test_setup_teardown(boots_are_forgotten_with_the_last_of_their_processes, crowd_begin, crowd_end),
     };
     alarm(200);

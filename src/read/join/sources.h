@@ -18,7 +18,7 @@
  * follows. */
 #define SQT_RESCANNED_MOST 65536u
 #define SQT_RESCANNED_FOLLOW_MOST 4096u
-#define SQT_RESCANNED_NS 250000000
+#define SQT_RESCANNED_NS INT64_C(250000000)
 /* A look takes as long as so many names, however few there are. */
 #define SQT_RESCANNED_LEAST 16u
 /* A look that finds something counts as a part of that: who makes files for it has to make one for each. */
