@@ -21,9 +21,9 @@ enum {
 };
 
 /* What linux/magic.h does not name. */
-#define CONFIGFS_MAGIC 0x62656570
-#define FUSECTL_MAGIC 0x65735543
-#define NFSD_MAGIC 0x6e667364
+#define OPEN_CONFIGFS 0x62656570
+#define OPEN_FUSECTL 0x65735543
+#define OPEN_NFSD 0x6e667364
 
 static int
 open_refuse(int fd, int error)
@@ -41,7 +41,7 @@ open_is_of_kernel(int fd)
     static const uint32_t kinds[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,        TRACEFS_MAGIC,       DEBUGFS_MAGIC,
                                      SECURITYFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC,
                                      PSTOREFS_MAGIC,   EFIVARFS_MAGIC,     SELINUX_MAGIC,       BINFMTFS_MAGIC,
-                                     CONFIGFS_MAGIC,   FUSECTL_MAGIC,      NFSD_MAGIC,          RDTGROUP_SUPER_MAGIC};
+                                     OPEN_CONFIGFS,    OPEN_FUSECTL,       OPEN_NFSD,           RDTGROUP_SUPER_MAGIC};
     struct statfs fs;
     if (fstatfs(fd, &fs) != 0)
         return 0;
@@ -49,6 +49,12 @@ open_is_of_kernel(int fd)
         if ((uint32_t)fs.f_type == kinds[i]) /* which is signed on some machines */
             return 1;
     return 0;
+}
+
+int
+sqt_open_is_regular(int fd, const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && !open_is_of_kernel(fd);
 }
 
 int
@@ -62,7 +68,7 @@ sqt_open_regular(int at, const char *name, int flags, struct stat *st)
         return -1;
     if (fstat(fd, st) != 0)
         return open_refuse(fd, errno);
-    return S_ISREG(st->st_mode) && !open_is_of_kernel(fd) ? fd : open_refuse(fd, NOT_REGULAR);
+    return sqt_open_is_regular(fd, st) ? fd : open_refuse(fd, NOT_REGULAR);
 }
 
 int

@@ -12,6 +12,9 @@
 
 #include <sys/stat.h>
 
+/* Whether a descriptor, which looks as *st, is of a regular file, and of none of the kernel's. */
+int sqt_open_is_regular(int fd, const struct stat *st);
+
 /* Opens the regular file `name` of the folder `at` (or AT_FDCWD).  flags: O_RDONLY, O_WRONLY or O_RDWR, with O_APPEND or
  * O_NOFOLLOW.  The owner does not matter.  *st, unless st is NULL: what the descriptor was like then.
  * Returns the descriptor, which is the caller's, or -1 with errno for sqt_open_refusal(). */

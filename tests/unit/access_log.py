@@ -195,7 +195,7 @@ def combined():
 def own_format():
     conf = os.path.join(folder, "squid.conf")
     with open(conf, "w", encoding="ascii") as out:
-        out.write("logformat other %ts %ru\nlogformat mine %ru %\\\n>a [%ts.%03tu] %tr %Ss %>Hs\n"
+        out.write("logformat other %ts %ru\n\f\vlogformat mine %ru %\\\n>a [%ts.%03tu] %tr %Ss %>Hs  \t\f\n"
                   "access_log none\naccess_log stdio:/x/other.log logformat=other\n"
                   "access_log daemon:/x/mine-${process_number}.log logformat=mine buffer-size=1KB all\n")
     lines = ["%s %s [%d.%03d] %d %s %d" % (r.url, r.client, r.at // 1000, r.at % 1000, r.took, r.tag, r.status)

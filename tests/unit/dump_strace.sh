@@ -151,5 +151,5 @@ timeout 20 "$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=strace pipe >piped 
 cat long >pipe
 wait $!
 "$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=strace long >out 2>>err
-cmp -s piped out && { syscalls /dev/zero || grep -qx 'sqtrace-dump: /dev/zero: neither a file nor a pipe' err; }
+cmp -s piped out && { syscalls /dev/zero || grep -qx 'sqtrace-dump: /dev/zero: neither a regular file nor a pipe' err; }
 result $? "a named pipe is read, and a device is refused"

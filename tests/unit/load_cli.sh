@@ -140,6 +140,27 @@ result "only errors: the run is invalid"
 run "$load" -c 2 -d 500ms --size=100
 [ $status = 0 ] && sed -n 's/^urls: \([0-9,]*\) requests in 0\.[5-9].*/\1/p' out | tr -d , | awk '{ exit !($1 > 2000) }'
 result "--duration alone: the preset number of requests does not end the run"
+# A run of 40 s that a signal ends: of a terminal or a service, for all its processes, or of its origin alone.
+signalled() { # signalled SIGNAL WHOM
+    python3 - "$load" "$@" >out 2>err <<'END'
+import os, signal, subprocess, sys, time
+run = subprocess.Popen([sys.argv[1], "--quiet", "-c", "1", "-d", "40s", "--output=-"], start_new_session=True)
+children = "/proc/%d/task/%d/children" % (run.pid, run.pid)
+while not (child := open(children).read().split()) and run.poll() is None:
+    time.sleep(0.01)
+time.sleep(0.5)
+os.kill(-run.pid if sys.argv[3] == "all" else int(child[0]), signal.Signals[sys.argv[2]])
+print("# status:", run.wait(30))
+END
+}
+for name in SIGINT SIGTERM; do
+    signalled $name all
+    grep -qx '# valid: yes' out && [ ! -s err ]
+    result "$name for all processes of a run: it is valid"
+done
+signalled SIGKILL origin
+grep -qx '# valid: no' out && grep -qx '# status: 1' out && grep -qx 'sqtrace-load: the origin has ended: Killed' err
+result "the origin is killed: the run says so, and is not valid"
 # What is sent: a server that answers with the request's head and the length of its body.
 python3 - >port 2>heads <<'END' &
 import http.server, sys

@@ -295,9 +295,10 @@ crowd_read_late(struct crowd_cost *cost, int64_t since)
     crowd_write_part(2, MORE);
     struct sqt_stream *const stream = crowd_follow();
     crowd_write_part(1, MORE);
-    stream->sources.rescanned = SQT_RESCANNED_FOLLOW_MOST;
+    stream->sources.rescanned[0] = SQT_RESCANNED_FOLLOW_MOST;
     stream->sources.rescanned_since = since;
     crowd_take(stream, &cost->records, cost);
+    cost->again = sqt_sources_rescan(&stream->sources, 1);
     sqt_stream_close(stream);
 }
 
@@ -320,9 +321,11 @@ what_is_missing_is_looked_for_again_after_a_pause_without_a_wait(void **state)
     const struct crowd_cost found = crowd_measure(crowd_read_after_pause);
     assert_int_equal(found.records, 3 * MORE);
     assert_int_equal(found.gaps, 0);
+    assert_int_equal(found.again, 0);
     unlink(crowd_path(0, "-1.sqt"));
     const struct crowd_cost bounded = crowd_measure(crowd_read_without_pause);
     assert_int_equal(bounded.gaps, 1);
+    assert_int_equal(bounded.again, 1); /* the looks for origins whose rings are open are counted apart */
 }
 
 /* The third segment is open, and has no record yet, when another trace's gap makes the second one known. */

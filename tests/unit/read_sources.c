@@ -80,9 +80,30 @@ what_is_no_trace_gets_one_line(void **state)
     assert_int_equal(symlink("loop", read_path("loop")), 0);
     expect_refused("loop", NULL, 0, "E loop: Too many levels of symbolic links\n");
     read_all(&result, "/dev/null", NULL);
-    read_expect_messages(&result, "E /dev/null: neither a file nor a directory nor a pipe\n");
+    read_expect_messages(&result, "E /dev/null: neither a regular file nor a directory nor a pipe\n");
+    read_all(&result, "/proc/version", NULL);
+    read_expect_messages(&result, "E /proc/version: neither a regular file nor a directory nor a pipe\n");
     /* A name must not break the line. */
     expect_refused("two\nlines", "text", 4, "E two\\x0alines: not a trace: it looks like a text file\n");
+}
+
+/* A gap makes the reader look into the folder again. */
+static void
+what_is_refused_is_said_once(void **state)
+{
+    (void)state;
+    struct sqt_record records[2];
+    struct make_bytes bytes = {NULL, 0, 0};
+    read_simple(records, 2);
+    make_segment_file(read_path("0.sqt"), &who, 0, 0, records, 1, NULL, 0);
+    make_segment_file(read_path("1.sqt"), &who, 1, 9, records + 1, 1, NULL, 0);
+    make_pointer_file(read_path("0.ring"), &who, read_path("no-ring"));
+    make_append(&bytes, SQT_SEGMENT_MAGIC, 8);
+    make_file(read_path("short.sqt"), &bytes);
+    make_free(&bytes);
+    read_all(&result, read_path(""), NULL);
+    read_expect_messages(&result, "E short.sqt: offset 0: ends in the middle of the header\n"
+                                  "W 1.sqt: 8 records before record 9 are missing (a segment is not there)\n");
 }
 
 static void
@@ -403,6 +424,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, read_end)
     const struct CMUnitTest tests[] = {
         TEST(what_is_no_trace_gets_one_line),
+        TEST(what_is_refused_is_said_once),
         TEST(flags_of_a_later_version_are_refused),
         TEST(an_unreadable_file_is_said),
         TEST(a_directory_is_read_past_what_is_wrong_in_it),

@@ -439,6 +439,7 @@ def bad_input(folder):
     for name, line in ("a.conf", "cache_mem 2 MB"), ("b.conf", "url_rewrite_children 3"), ("c.other", "cache_mem 4 MB"):
         with open(os.path.join(folder, "conf.d", name), "w", encoding="ascii") as out:
             out.write(line + "\n")
+    os.mkdir(os.path.join(folder, "conf.d", "old.conf"))
     including = conf(folder, "include %s/conf.d/*.conf" % folder, "include %s/none/*" % folder)
     found = rows(path, including)
     check({r["now_value"] for r in of(found, "cache_mem")} == {"2 MB"} and
@@ -487,6 +488,11 @@ def hostile_conf(folder):
     for number in range(257):
         with open(os.path.join(many, "%d.conf" % number), "w", encoding="ascii") as out:
             out.write("cache_mem 2 MB\n")
+    long = os.path.join(place, "long")
+    os.mkdir(long)
+    for number in range(320):
+        with open(os.path.join(long, "a" * 240 + str(number)), "wb"):
+            pass
     fifo, large, half = (os.path.join(place, name) for name in ("fifo", "large", "half"))
     os.mkfifo(fifo)
     for name, length in (large, (16 << 20) + 1), (half, 9 << 20):
@@ -507,9 +513,14 @@ def hostile_conf(folder):
             ("ten files ten times in each", ["include " + tree(place)], "expected at most 256 files and patterns in all"),
             ("257 files", ["include %s/*.conf" % many],
              "squid.conf: line 2: include: expected at most 256 files and patterns in all"),
-            ("257 patterns", ["include %s/*.none" % many] * 257,
+            ("257 names", ["include %s/none" % many] * 257,
              "squid.conf: line 258: include: expected at most 256 files and patterns in all"),
-            ("a pattern of megabytes", ["include /usr/bin/*[" + "a" * 4000000 + "]"], "expected a pattern of at most 255 characters"),
+            ("33 patterns", ["include %s/*.none" % many] * 33,
+             "squid.conf: line 34: include %s/*.none: expected at most 32 patterns in all" % many),
+            ("a pattern of megabytes", ["include /usr/bin/*[" + "a" * 4000000 + "]"], "expected a pattern of at most 64 characters"),
+            # As slow as comparing can be.
+            ("patterns and 10,240 long names", ["include %s/%s" % (long, "*[a-z]" * 10 + "b")] * 32,
+             "expected at most 10000 files in the folders of all patterns"),
             ("folders that are patterns", ["include /*/*/*/*/*"],
              "squid.conf: line 2: include /*/*/*/*/*: expected wildcards only after the last slash"),
             ("a wildcard of many folders", ["include %s/*/*/*.conf" % deep],

@@ -12,6 +12,7 @@
 
 #include "base/human.h"
 #include "base/memory.h"
+#include "base/open.h"
 #include "figure/table/syscalls.h"
 #include "read/follow.h"
 #include "read/strace.h"
@@ -213,7 +214,7 @@ open_strace(const char *name)
     if (fd < 0)
         return NULL;
     const int known = fstat(fd, &st) == 0;
-    if (known && (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))) {
+    if (known && (sqt_open_is_regular(fd, &st) || S_ISFIFO(st.st_mode))) {
         struct pollfd wait = {.fd = fd, .events = POLLIN};
         while (poll(&wait, 1, -1) < 0 && errno == EINTR)
             ;
@@ -238,7 +239,7 @@ read_strace(struct dump *d)
         int failed = !file;
         if (!file)
             snprintf(error, sizeof(error), "%.400s: %s", r->traces[i],
-                     errno == EINVAL ? "neither a file nor a pipe" : strerror(errno));
+                     errno == EINVAL ? "neither a regular file nor a pipe" : strerror(errno));
         else
             failed = sqt_syscalls_of_tracer(&d->job, sqt_tracer_find(r->given[DUMP_from]), file, r->traces[i], error,
                                             sizeof(error)) != 0;

@@ -451,17 +451,20 @@ void
 origin_run(struct origin *o)
 {
     o->base = load_base();
+    const int alone = !o->load->counts; /* else what ends the run ends this process, too */
     struct event *const term = evsignal_new(o->base, SIGTERM, on_signal, o->base);
     struct event *const interrupt = evsignal_new(o->base, SIGINT, on_signal, o->base);
     struct evconnlistener **const listeners = sqt_zeroed(o->count, sizeof(*listeners));
-    event_add(term, NULL);
-    event_add(interrupt, NULL);
+    if (alone) {
+        event_add(term, NULL);
+        event_add(interrupt, NULL);
+    }
     for (size_t i = 0; i < o->count; ++i) {
         listeners[i] = evconnlistener_new(o->base, on_accept, o, 0, 0, o->sockets[i]);
         evconnlistener_set_error_cb(listeners[i], on_refusal);
     }
     event_base_dispatch(o->base);
-    if (!o->load->counts)
+    if (alone)
         load_say(o->load, "served %llu requests with %llu bytes of bodies", (unsigned long long)o->counts->requests,
                  (unsigned long long)o->counts->bytes);
     for (size_t i = 0; i < o->count; ++i)

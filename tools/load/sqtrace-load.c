@@ -97,7 +97,8 @@ fork_origin(struct load *load, char *error, size_t error_size)
     const pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        signal(SIGINT, SIG_IGN); /* from a terminal; the parent ends us */
+        signal(SIGINT, SIG_IGN); /* of a terminal or of a service, for all its processes; the parent ends us */
+        signal(SIGTERM, SIG_IGN);
         if (getppid() == parent)
             origin_run(origin);
         _exit(0);
@@ -139,8 +140,12 @@ wrong_bodies(const struct load *load)
 int
 load_lost_origin(struct load *load)
 {
-    if (load->origin_pid > 0 && waitpid(load->origin_pid, NULL, WNOHANG) != 0)
+    int status = 0;
+    if (load->origin_pid > 0 && waitpid(load->origin_pid, &status, WNOHANG) != 0) {
         load->origin_pid = -1;
+        if (!WIFEXITED(status) || WEXITSTATUS(status) == 0) /* else it has said why */
+            load_fail(load, "the origin has ended: %s", WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "early");
+    }
     return load->origin_pid < 0;
 }
 
@@ -167,7 +172,7 @@ load_main_measure(struct load *load)
         failed |= print_results(load) != 0;
     failed |= close_rows(load) != 0;
     if (lost)
-        return LOAD_FAILED; /* it has said why */
+        return LOAD_FAILED; /* which was said */
     if (wrong_bodies(load))
         failed |= load_fail(load, "bodies were not those of their URLs") != 0;
     if (failed)

@@ -6,12 +6,12 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -25,6 +25,10 @@
 #define DEPTH_MOST 16u
 /* Names and patterns after "include", and files that match patterns, of all files together. */
 #define INCLUDES_MOST 256u
+/* Patterns of all files together, letters of one behind its folder, and names in those folders: what comparing takes. */
+#define PATTERNS_MOST 32u
+#define PATTERN_MOST 64u
+#define NAMES_MOST 10000u
 
 void
 sqt_settings_init(struct sqt_settings *s)
@@ -252,8 +256,9 @@ sqt_settings_line(struct sqt_settings *settings, const char *line, char *error, 
 
 struct settings_reader {
     struct sqt_settings *settings;
-    unsigned includes;
+    unsigned includes, patterns;
     size_t bytes; /* of all files so far */
+    size_t names; /* that were compared with patterns */
     char *error;
     size_t error_size;
 };
@@ -294,7 +299,24 @@ settings_count(struct settings_reader *r, const struct settings_place *at)
 static int
 settings_wants(const char *name, const char *pattern)
 {
-    return fnmatch(pattern, name, FNM_PERIOD) == 0;
+    (void)name, (void)pattern;
+    return 1;
+}
+
+/* Includes a file of a folder if it has a name that the pattern means.  Squid reads nothing of a folder. */
+static int
+settings_match(struct settings_reader *r, const char *pattern, const char *folder, const char *file,
+               const struct settings_place *at)
+{
+    struct stat st;
+    if (fnmatch(pattern, file, FNM_PERIOD) != 0)
+        return 0;
+    char *const name = sqt_printed("%s%s", folder, file);
+    int status = 0;
+    if (stat(name, &st) != 0 || !S_ISDIR(st.st_mode))
+        status = settings_count(r, at) != 0 ? -1 : settings_file(r, name, at);
+    free(name);
+    return status;
 }
 
 /* The files of one folder.  Patterns of folders are refused, because they could walk through the whole file system. */
@@ -308,15 +330,18 @@ settings_matches(struct settings_reader *r, const char *pattern, const struct se
     int status = 0;
     if (strpbrk(folder, "*?[\\"))
         status = settings_fail(r, at, "include %.300s: expected wildcards only after the last slash", pattern);
-    else if (strlen(last) > NAME_MAX)
+    else if (strlen(last) > PATTERN_MOST)
         status =
-            settings_fail(r, at, "include %.300s...: expected a pattern of at most %u characters", pattern, NAME_MAX);
-    else if (sqt_listing_read(&found, *folder ? folder : ".", settings_wants, last, INCLUDES_MOST + 1) == 0) {
-        for (size_t i = 0; i < found.count && status == 0; ++i) {
-            char *const name = sqt_printed("%s%s", folder, found.names[i]);
-            status = settings_count(r, at) != 0 ? -1 : settings_file(r, name, at);
-            free(name);
-        }
+            settings_fail(r, at, "include %.300s: expected a pattern of at most %u characters", pattern, PATTERN_MOST);
+    else if (++r->patterns > PATTERNS_MOST)
+        status = settings_fail(r, at, "include %.300s: expected at most %u patterns in all", pattern, PATTERNS_MOST);
+    else if (sqt_listing_read(&found, *folder ? folder : ".", settings_wants, NULL, NAMES_MOST) == 0) {
+        r->names += found.count + found.left_out;
+        if (r->names > NAMES_MOST)
+            status = settings_fail(r, at, "include %.300s: expected at most %u files in the folders of all patterns",
+                                   pattern, NAMES_MOST);
+        for (size_t i = 0; i < found.count && status == 0; ++i)
+            status = settings_match(r, last, folder, found.names[i], at);
         sqt_listing_free(&found);
     } else if (errno != ENOENT && errno != ENOTDIR)
         status = settings_fail(r, at, "include %.300s: %s", pattern, strerror(errno));

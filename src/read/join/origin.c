@@ -190,7 +190,7 @@ look_for_what_is_between(struct sqt_origin_reader *o, uint64_t first)
     if (!live || first <= o->next || o->damaged || o->gap_seen == o->next)
         return 0;
     o->gap_seen = o->next;
-    if (!sqt_sources_rescan(o->sources) && !o->earlier)
+    if (!sqt_sources_rescan(o->sources, sqt_ring_is_open(&o->ring)) && !o->earlier)
         return 0;
     o->earlier = 0;
     sqt_origin_reader_leave(o);
@@ -630,7 +630,7 @@ origin_fill(struct sqt_origin_reader *o)
         /* They fell behind the tail, so they are in a segment by now. */
         if (read_segments(o, &progress))
             return 1;
-        if (!progress && !sqt_sources_rescan(o->sources))
+        if (!progress && !sqt_sources_rescan(o->sources, 1))
             return read_ring_after_gap(o);
     }
     return 0;

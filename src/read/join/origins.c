@@ -140,7 +140,10 @@ sqt_sources_add_segment(struct sqt_source_list *l, int fd, int keep_fd, const ch
 {
     struct sqt_segment_header header;
     struct stat st;
+    const int muted = l->diagnostics->muted;
+    l->diagnostics->muted |= l->rescanning; /* what is wrong was said the first time */
     const enum sqt_header_state state = sqt_segment_header_check(bytes, got, name, begin, l->diagnostics, &header);
+    l->diagnostics->muted = muted;
     if (state == SQT_HEADER_REFUSED)
         return 0;
     /* It is known, or nobody's: to find whose it is, all of it may have to be read. */

@@ -175,16 +175,16 @@ add_directory(struct sqt_source_list *l, const char *path)
 }
 
 size_t
-sqt_sources_rescan(struct sqt_source_list *l)
+sqt_sources_rescan(struct sqt_source_list *l, int live)
 {
     size_t seen = 0, added = 0;
     const size_t before = l->segment_count, listed = l->listed;
     const int64_t now = l->followed ? sqt_monotonic_ns() : 0;
     if (now - l->rescanned_since >= SQT_RESCANNED_NS) {
         l->rescanned_since = now;
-        l->rescanned = 0;
+        l->rescanned[0] = l->rescanned[1] = 0;
     }
-    if (l->rescanned >= (l->followed ? SQT_RESCANNED_FOLLOW_MOST : SQT_RESCANNED_MOST) || !sqt_sources_changed(l))
+    if (l->rescanned[live] >= (l->followed ? SQT_RESCANNED_FOLLOW_MOST : SQT_RESCANNED_MOST) || !sqt_sources_changed(l))
         return 0;
     if (l->followed) {
         l->look_again = 1;
@@ -196,7 +196,8 @@ sqt_sources_rescan(struct sqt_source_list *l)
             added += add_directory_files(l, l->directories[i], ".sqt", AGAIN, &seen);
         l->rescanning = 0;
     }
-    l->rescanned += (l->listed - listed + SQT_RESCANNED_LEAST) / (added ? SQT_RESCANNED_FRUITFUL : 1);
+    l->rescanned[live] += (l->listed - listed + SQT_RESCANNED_LEAST) / (added ? SQT_RESCANNED_FRUITFUL : 1);
+    l->rescanned_since += l->followed ? sqt_monotonic_ns() - now : 0;
     return added;
 }
 
@@ -268,10 +269,10 @@ sqt_sources_add(struct sqt_source_list *l, const char *path)
         add_directory(l, path);
     else if (S_ISFIFO(st.st_mode))
         add_fifo(l, fd, path);
-    else if (S_ISREG(st.st_mode))
+    else if (sqt_open_is_regular(fd, &st))
         add_file(l, fd, path, NAMED);
     else
-        sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: neither a file nor a directory nor a pipe", path);
+        sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: neither a regular file nor a directory nor a pipe", path);
     close(fd);
 }
 

@@ -67,8 +67,9 @@ struct sqt_source_list {
     size_t directory_count;
     struct sqt_seen seen;
     int rescanning;
-    size_t rescanned;        /* names that were looked through again for what is missing, */
-    int64_t rescanned_since; /* since then, ns of CLOCK_MONOTONIC */
+    size_t rescanned[2];     /* names that were looked through again for what is missing: of origins without a ring that
+                              * is open, and with one; */
+    int64_t rescanned_since; /* since then, ns of CLOCK_MONOTONIC, without the time of looks */
     size_t listed;           /* names of all listings so far */
     int followed;            /* new origins are, too */
     int look_again;          /* a file was not ready yet, or a directory has changed just now */
@@ -83,8 +84,9 @@ void sqt_sources_add(struct sqt_source_list *sources, const char *path);
 void sqt_sources_complete(struct sqt_source_list *sources);
 
 /* Looks into the directories again for segments that are new, if the directories have changed and there were not too many such
- * looks.  Returns how many segments there were. */
-size_t sqt_sources_rescan(struct sqt_source_list *sources);
+ * looks.  live: for an origin whose ring is open; no number of traces whose rings are gone uses up its looks.  Returns how many
+ * segments there were. */
+size_t sqt_sources_rescan(struct sqt_source_list *sources, int live);
 
 /* ---- following ---- */
 

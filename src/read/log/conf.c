@@ -169,9 +169,12 @@ conf_take(struct conf *c, char *text)
 
 /* ---- the file ---- */
 
+/* What Squid cuts off at both ends of a line. */
+#define CONF_BLANKS " \t\v\f"
+
 /* As Squid does it: a backslash at the end of a line joins the next one that is neither empty nor a comment, without the blanks
- * before it; a line that still waits for one at the end is none.  As many empty lines follow as were joined, so that the
- * numbers of later lines stay. */
+ * before it; a line that still waits for one at the end is none.  Blanks at the end of the whole are cut off.  As many empty
+ * lines follow as were joined, so that the numbers of later lines stay. */
 static void
 conf_join(char *text)
 {
@@ -181,7 +184,7 @@ conf_join(char *text)
     for (const char *from = text; *from;) {
         const char *const end = from + strcspn(from, "\n");
         const int last = !*end;
-        from = conf_skip(from);
+        from += strspn(from, CONF_BLANKS);
         const size_t length = *from == '#' ? 0 : strcspn(from, "\r\n");
         memmove(to, from, length);
         to += length;
@@ -193,6 +196,8 @@ conf_join(char *text)
         joined += !last;
         if (goes_on)
             continue;
+        while (to > begin && strchr(CONF_BLANKS, to[-1]))
+            --to;
         for (; joined; --joined)
             *to++ = '\n';
         begin = to;
